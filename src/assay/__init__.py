@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from assay.families.boosting.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
-    from assay.families.neighbours.estimators import KDTree as KDTree
-    from assay.families.neighbours.estimators import NearestNeighbors as NearestNeighbors
+    from assay.families.neighbours.nearest import KDTree as KDTree
+    from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
     from assay.families.separability.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from assay.selection.compare import compare as compare
     from assay.selection.comparison import Comparison as Comparison
     from assay.selection.loading import load as load
+    from assay.selection.several_targets import Comparisons as Comparisons
+    from assay.selection.several_targets import compare_targets as compare_targets
     from assay.selection.splits import Resampling as Resampling
     from assay.selection.table_model import TableModel as TableModel
     from assay.selection.training import train as train
@@ -59,8 +61,8 @@ _ELSEWHERE = {
     "RandomFourier": "assay.families.kernel.features.estimators",
     "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
     "HistGradientBoostingRegressor": "assay.families.boosting.estimators",
-    "KDTree": "assay.families.neighbours.estimators",
-    "NearestNeighbors": "assay.families.neighbours.estimators",
+    "KDTree": "assay.families.neighbours.nearest",
+    "NearestNeighbors": "assay.families.neighbours.nearest",
     "cover_hart": "assay.assess.bayes_error",
     "margin": "assay.families.separability.separability",
     "separability": "assay.families.separability.separability",
@@ -69,6 +71,8 @@ _ELSEWHERE = {
     "rows": "assay.tables",
     "compare": "assay.selection.compare",
     "Comparison": "assay.selection.comparison",
+    "Comparisons": "assay.selection.several_targets",
+    "compare_targets": "assay.selection.several_targets",
     "Resampling": "assay.selection.splits",
     "TableModel": "assay.selection.table_model",
     "train": "assay.selection.training",

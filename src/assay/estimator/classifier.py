@@ -59,7 +59,7 @@ class Classifier(Estimator):
             self.classes_ = given
         elif afresh:
             self.classes_ = find_classes(engine, rows)
-        if len(self.classes_) < 2:
+        if len(self.classes_) < self.least_classes:
             raise OneClassError(
                 f"y has only one class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
             )
