@@ -249,7 +249,8 @@ def _back(X: Any, r: Floats) -> Floats:
 
 def merge_risk(a: RiskSums, b: RiskSums) -> RiskSums:
     """Both stretches of rows together."""
-    return RiskSums(*(x + y for x, y in zip(a, b)))
+    arrays = (x + y for x, y in zip(a[2:], b[2:]))
+    return RiskSums(a.loss + b.loss, a.flat + b.flat, *arrays)
 
 
 def worth(

@@ -57,7 +57,7 @@ class PassiveAggressiveClassifier(StochasticClassifier):
     array([0, 1])
     """
 
-    title = "Passive-aggressive"
+    title = "Passive aggressive"
     name = "passive-aggressive"
     C: float = C
     fit_intercept: bool = FIT_INTERCEPT
@@ -107,7 +107,7 @@ class PassiveAggressiveRegressor(StochasticRegressor):
     array([9.])
     """
 
-    title = "Passive-aggressive regression"
+    title = "Passive aggressive regression"
     name = "passive-aggressive-regressor"
     C: float = C
     fit_intercept: bool = FIT_INTERCEPT

@@ -55,7 +55,7 @@ PENALTY = param("what keeps the weights small", default="l2", says={"l1": "L1", 
 ALPHA = param("strength of the penalty against the mean loss", default=1e-4, check=Range(low=0, open_high=True))
 L1_RATIO = param("penalty='elasticnet': the share of ‖w‖₁", default=0.15, check=Range(low=0, high=1, words=(None,)))
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
-MAX_ITER = param("most epochs", default=1000, check=Range(int, low=1))
+MAX_ITER = param("most epochs; a fit that ends there warns", default=1000, check=Range(int, low=1))
 TOL = param("an epoch that lowers the mean loss by less counts as none; None: all epochs are run", default=1e-3, check=Range(low=0, words=(None,)))  # fmt: skip
 SHUFFLE = param("visit the rows of a block in a new random order in each epoch", default=True)
 VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
@@ -364,9 +364,9 @@ class StochasticRegressor(StochasticModel, LinearRegressor):
 class SGDClassifier(StochasticClassifier):
     """A linear classifier, one row at a time. Shape: ordered stream.
 
-        w ← (1 − η·alpha)·w − η·c_i ℓ'(t_i, w·x_i + b)·x_i          η: `learning_rate`
+        min_{w, b}  1/n Σ_i c_i ℓ(t_i, w·x_i + b) + alpha·(½‖w‖², ‖w‖₁ or both)       by  w ← (1 − η·alpha)·w − η·c_i ℓ'(t_i, w·x_i + b)·x_i
 
-    This makes 1/n Σ_i c_i ℓ(t_i, w·x_i + b) + alpha·(½‖w‖², ‖w‖₁ or both) small, for tables of any length in little memory. More than two classes: each against the
+    η is said by `learning_rate`. It comes near the minimum, for tables of any length in little memory. More than two classes: each against the
     rest. `shuffle` and held-out rows stay within a block of rows. Of sparse rows the intercept moves at a hundredth of the speed.
 
     Certificate
@@ -375,7 +375,8 @@ class SGDClassifier(StochasticClassifier):
 
     See Also
     --------
-    LogisticRegression, LinearSVC : the minimum itself.
+    LogisticRegression : the minimum itself, of the log loss.
+    LinearSVC : the minimum itself, of hinge losses.
     Perceptron : no step where the answer is right.
     PassiveAggressiveClassifier : steps as long as a row needs.
 
@@ -442,9 +443,9 @@ class SGDClassifier(StochasticClassifier):
 class SGDRegressor(StochasticRegressor):
     """A number by a linear model, one row at a time. Shape: ordered stream.
 
-        w ← (1 − η·alpha)·w − η·c_i ℓ'(w·x_i + b, y_i)·x_i          η: `learning_rate`
+        min_{w, b}  1/n Σ_i c_i ℓ(w·x_i + b, y_i) + alpha·(½‖w‖², ‖w‖₁ or both)       by  w ← (1 − η·alpha)·w − η·c_i ℓ'(w·x_i + b, y_i)·x_i
 
-    This makes 1/n Σ_i c_i ℓ(w·x_i + b, y_i) + alpha·(½‖w‖², ‖w‖₁ or both) small, for tables of any length in little memory. Columns should be standardised.
+    η is said by `learning_rate`. It comes near the minimum, for tables of any length in little memory. Columns should be standardised.
 
     Certificate
     -----------
@@ -452,7 +453,8 @@ class SGDRegressor(StochasticRegressor):
 
     See Also
     --------
-    Ridge, ElasticNet, HuberRegressor, LinearSVR : the minimum itself.
+    ElasticNet : the minimum itself, of squared errors.
+    HuberRegressor : the minimum itself, of Huber's loss.
 
     Examples
     --------
