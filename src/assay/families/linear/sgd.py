@@ -67,6 +67,7 @@ EARLY = param("hold out rows, and end where their score no longer rises", defaul
 HELD = param("the share of rows held out for early_stopping", default=0.1, check=Range(low=0, high=1, open_low=True, open_high=True))  # fmt: skip
 PATIENCE = param("so many epochs without a gain end the fit", default=5, check=Range(int, low=1))
 WARM_START = param("begin at the weights of the fit before", default=False)
+EARLY_IN_PIECES = "early_stopping should be False with partial_fit"
 AVERAGE = param("answer with the mean of the weights over all visits, or from this visit on", default=False, check=Free("True, False or a number of visits"))  # fmt: skip
 
 
@@ -99,7 +100,7 @@ class StochasticModel(LinearModel):
 
     def _go_on(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
         if getattr(self, "early_stopping", False):
-            raise ParameterError("early_stopping should be False with partial_fit")
+            raise ParameterError(EARLY_IN_PIECES)
         self._whole = False
         return self._fit(X, y, sample_weight, afresh=False, classes=classes)
 
@@ -332,9 +333,12 @@ class StochasticClassifier(StochasticModel, LinearClassifier):
     """Of classes: one problem for two, else each class against the rest."""
 
     loss: str = attribute(default="hinge")
+    early_stopping: bool = attribute(default=False)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """One more epoch over these rows, from the present weights; the first call names all `classes`."""
+        if self.early_stopping:
+            raise ParameterError(EARLY_IN_PIECES)
         refuse_unlisted(self, classes)
         refuse_balanced(self)
         return self._go_on(X, y, sample_weight, classes)
