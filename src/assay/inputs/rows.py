@@ -124,6 +124,7 @@ def _numbers(array: Array) -> Array:
 
 def as_column(y: Any, name: str, n: int | None) -> Array:
     """A one-dimensional target; a column vector is flattened with a warning."""
+    _refuse_sparse_targets(y)
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
     try:
@@ -153,6 +154,7 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
 
 def as_targets(y: Any, n: int | None) -> Array:
     """A target (n,), or several (n, T): a column each, also where there is but one."""
+    _refuse_sparse_targets(y)
     try:
         array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError:
@@ -163,6 +165,14 @@ def as_targets(y: Any, n: int | None) -> Array:
     if not columns:
         raise DataError("y has no columns: give one for each target.")
     return np.stack(columns, axis=1)
+
+
+def _refuse_sparse_targets(y: Any) -> None:
+    """Raise for targets in a sparse matrix."""
+    if is_sparse(y):
+        raise DataTypeError(
+            f"y is a sparse matrix of shape {y.shape}, and a sparse multilabel-indicator for y is not supported. Give an array: y.toarray()."
+        )
 
 
 def _plain_numbers(array: Array) -> Array:
@@ -192,6 +202,11 @@ def as_weights(sample_weight: Any, n: int) -> Array:
         w = np.asarray(sample_weight.to_numpy() if hasattr(sample_weight, "to_numpy") else sample_weight)
     except ValueError as error:
         raise DataError(f"sample_weight is ragged: {error}") from None
+    if w.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        raise DataTypeError(
+            f"Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar `{w.astype(np.float64)!r}` instead. "
+            f"(sample_weight: give one weight for each of the {n} rows, or a number for all.)"
+        )
     if w.ndim == 0:
         w = np.full(n, w)
     if w.ndim != 1:

@@ -81,22 +81,25 @@ class UnprunedTree(NamedTuple):
         inputs, grown = self.training_data.inputs, self.grown
         if inputs.target.criterion != ABSOLUTE or inputs.target.classes:
             return leaf_values(inputs, grown._replace(feature=np.full(len(grown.feature), LEAF)), self.entries)
-        return np.column_stack([self._medians(), inputs.target.weights(grown.sums, grown.rows)])
+        medians, _ = self.medians()
+        if len(grown.bounds):
+            medians = np.clip(medians, *grown.bounds.T)
+        return np.column_stack([medians, inputs.target.weights(grown.sums, grown.rows)])
 
-    def _medians(self) -> Floats:
-        """The median of every node, level by level: the nodes of a level do not overlap."""
+    def medians(self) -> tuple[Floats, Floats]:
+        """The median of every node and the mean distance from it, level by level: the nodes of a level do not overlap."""
         feature, start = self.grown.feature, self.grown.start
         ends = tree_ends(feature)
         stop = np.append(start, len(self.entries))[ends]
         depths = depths_of(feature, ends)
-        found = np.empty(len(feature))
+        found, apart = np.empty(len(feature)), np.empty(len(feature))
         for level in range(int(depths.max()) + 1):
             nodes = np.flatnonzero(depths == level)
             edges = np.column_stack([start[nodes], stop[nodes]]).reshape(-1)
-            medians = np.zeros(len(edges) - 1)
-            leaf_medians(self.training_data.inputs.target.loops, self.entries, edges, medians)
-            found[nodes] = medians[::2]
-        return found
+            medians, costs = np.zeros((2, len(edges) - 1))
+            leaf_medians(self.training_data.inputs.target.loops, self.entries, edges, medians, costs)
+            found[nodes], apart[nodes] = medians[::2], costs[::2]
+        return found, apart / self.grown.sums[:, 0]
 
 
 @dataclass
@@ -331,16 +334,20 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     vars(model).update(evidence_of(training_data, grown, values))
     leaf = grown.feature == LEAF
     model.leaf_rows_ = None if training_data.weights is None else grown.rows[leaf].astype(np.int64)
-    model._leaf_impurity = None
-    if model._kind == "regressor" and len(unpruned.entries):
-        model._leaf_impurity = _impurities_of_leaves(model, unpruned, values[:, 0])
+    model._impurity = _impurities(model, unpruned, values[:, 0]) if model._kind == "regressor" else None
+    told = training_data.inputs.target.criterion != ABSOLUTE and not len(grown.bounds)  # by the leaves
+    model._node_answer = None if told else unpruned.answers()
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._state_claims()
 
 
-def _impurities_of_leaves(model: DecisionTree, unpruned: UnprunedTree, answers: Floats) -> Floats:
-    """Of each leaf of a tree of numbers, from its rows: no file holds them."""
+def _impurities(model: DecisionTree, unpruned: UnprunedTree, answers: Floats) -> Floats | None:
+    """Of each leaf of a tree of numbers (by the absolute error of each node), from its rows: no file holds them."""
     training_data, grown, entries = unpruned.training_data, unpruned.grown, unpruned.entries
+    if not len(entries):
+        return None
+    if training_data.inputs.target.criterion == ABSOLUTE:
+        return unpruned.medians()[1]
     start = grown.start[grown.feature == LEAF]
     leaf = np.full(len(training_data.truth), -1)
     leaf[(entries >> np.uint64(32)).astype(np.int64)] = np.repeat(

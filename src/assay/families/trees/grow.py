@@ -210,11 +210,17 @@ def leaf_values(inputs: TreeInputs, grown: NodeArrays, entries: Array) -> Floats
         return weights
     weight = sums[:, 0] * target.weight_unit
     if target.criterion == ABSOLUTE:
-        value = np.empty(len(leaf))
+        value, cost = np.empty(len(leaf)), np.empty(len(leaf))
         start = grown.start[leaf]
-        leaf_medians(target.loops, entries, np.append(start, len(entries)), value)
-        return np.column_stack([value, weight])
-    mean = sums[:, 1] / sums[:, 0]
-    if len(grown.bounds):
-        mean = np.clip(mean, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
+        leaf_medians(target.loops, entries, np.append(start, len(entries)), value, cost)
+        return np.column_stack([_within(grown, leaf, value), weight])
+    mean = _within(grown, leaf, sums[:, 1] / sums[:, 0])
     return np.column_stack([target.offset + mean * target.mean_unit, weight])
+
+
+def _within(grown: NodeArrays, nodes: Array, answers: Floats) -> Floats:
+    """Answers of nodes as near as the trends of the columns allow."""
+    if not len(grown.bounds):
+        return answers
+    found: Floats = np.clip(answers, grown.bounds[nodes, 0], grown.bounds[nodes, 1])
+    return found

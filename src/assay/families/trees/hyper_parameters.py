@@ -49,6 +49,14 @@ def _trends(value: Any) -> bool:
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Trends(Free):
+    """−1, 0 or 1 for each column."""
+
+    def refusal(self, name: str, value: Any) -> str:
+        return f"{name} must be None or an array-like of -1, 0 or 1, one for each column (or {{column: 1 or -1}}), but is {value!r}."
+
+
 def _columns(value: Any) -> bool:
     plain = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     return plain and all(isinstance(v, str | Integral) for v in value)
@@ -76,7 +84,7 @@ CATEGORICAL_FEATURES = param(
 MONOTONIC_CST = param(
     "columns with which the answer must not fall (1) or not rise (−1)",
     default=None,
-    check=Free("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
+    check=Trends("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
 )
 RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Seed(words=(None,)))
 CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))

@@ -268,7 +268,8 @@ class DecisionTree(TreeModel):
     folds: int = attribute()
     alpha_: float = attribute()
     leaf_rows_: Array | None = attribute()
-    _leaf_impurity: Floats | None = attribute(default=None)
+    _impurity: Floats | None = attribute(default=None)  # of leaves, or of all nodes, of numbers
+    _node_answer: Floats | None = attribute(default=None)  # of each node, where the leaves below do not tell
     pruning_curve_: Floats = attribute()
     coverage = TREE_COVERAGE
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common

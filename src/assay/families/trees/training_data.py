@@ -77,7 +77,7 @@ def prepare(
     found = survey(engine, rows, labels, levels)
     categories = Categories.of(levels, found.categories)
     trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
-    _check_trends(name, trend, labels, levels, model.criterion)
+    _check_trends(name, trend, labels, levels)
     y, w = targets_of(rows)
     multipliers = None if labels is None else _multipliers(model, labels, found)
     if labels is not None:
@@ -139,7 +139,7 @@ def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
     return codes > GATHERED or not (engine.shares_memory or shared)
 
 
-def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:
+def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels) -> None:
     if not trend.any():
         return
     if labels is not None and len(labels.classes) > 2:
@@ -149,8 +149,6 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
         )
     if (trend[levels.count > 0] != 0).any():
         raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")
-    if criterion == "absolute_error":
-        raise ParameterError(f"{name}: monotonic_cst cannot go with criterion='absolute_error': use 'squared_error'.")
 
 
 def _multipliers(model: Any, labels: Labels, found: TreeSurvey) -> Floats | None:

@@ -188,11 +188,19 @@ class TreeView:
 
     @cached_property
     def _known(self) -> NodeValues:
-        return node_values(self._model)
+        known, own = node_values(self._model), getattr(self._model, "_node_answer", None)
+        if own is None:
+            return known
+        numbers = self._model._kind == "regressor"
+        answer = own[:, :1] if numbers else own / own.sum(axis=1, keepdims=True)
+        return known._replace(answer=np.where(self._model.feature_[:, None] == LEAF, known.answer, answer))
 
     @cached_property
     def value(self) -> Floats:
-        """Of each node the share of each class, (nodes, 1, classes); of numbers the answer (of inner nodes the mean of their leaves'), (nodes, 1, 1)."""
+        """Of each node the share of each class, (nodes, 1, classes); of numbers the answer, (nodes, 1, 1).
+
+        That of an inner node is the mean of its leaves' where it does not follow from these (medians, trends) and the tree was loaded.
+        """
         return _frozen(np.ascontiguousarray(self._known.answer[:, None, :]))
 
     @cached_property
@@ -218,7 +226,9 @@ class TreeView:
         model = self._model
         if model._kind == "classifier":
             return _frozen(np.maximum(impurities(self._known.answer, model._fitted_with["criterion"]), 0.0))
-        leaves = getattr(model, "_leaf_impurity", None)
+        leaves = getattr(model, "_impurity", None)
+        if leaves is not None and len(leaves) == self.node_count:
+            return _frozen(leaves.copy())
         gains = node_gains(model)
         if leaves is None or gains is None:
             return _frozen(np.full(self.node_count, np.nan))

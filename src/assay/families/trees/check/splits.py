@@ -171,17 +171,17 @@ def search_categories(
         _best(stated, left, SideSums(*(s[ranked.node[at]] for s in whole)), ranked.node[at], keep, 0, best)
 
 
-def running_costs(y: Floats, u: Array) -> Floats:
-    """Σ u |y − median| of the first 1, 2, … numbers.
+def running_costs(y: Floats, u: Array) -> tuple[Floats, Floats]:
+    """Σ u |y − median| of the first 1, 2, … numbers, and the medians: halfway where the halves weigh the same.
 
-    >>> running_costs(np.array([1.0, 5.0, 2.0]), np.array([1, 1, 1])).tolist()
-    [0.0, 4.0, 4.0]
+    >>> [part.tolist() for part in running_costs(np.array([1.0, 5.0, 2.0]), np.array([1, 1, 1]))]
+    [[0.0, 4.0, 4.0], [1.0, 3.0, 2.0]]
     """
     low: list[tuple[float, int]] = []  # numbers up to the median, the greatest first
     high: list[tuple[float, int]] = []
     w_low = w_high = 0
     z_low = z_high = 0.0
-    costs = []
+    costs, medians = [], []
     for v, w in zip(y.tolist(), u.tolist()):
         if low and v <= -low[0][0]:
             heappush(low, (-v, w))
@@ -199,11 +199,15 @@ def running_costs(y: Floats, u: Array) -> Floats:
             w_low, w_high, z_low, z_high = w_low - w, w_high + w, z_low + w * v, z_high - w * v
         middle = -low[0][0]
         costs.append(middle * w_low - z_low + z_high - middle * w_high)
-    return np.array(costs)
+        medians.append(0.5 * (middle + high[0][0]) if high and w_low == w_high else middle)
+    return np.array(costs), np.array(medians)
 
 
-def least_cost(y: Floats, u: Array, code: Array, gone: Array, rows: int, weight: float) -> float:
-    """The least Σ u |y − median of its side| of all admissible thresholds; items sorted by code, what is missing (gone) behind."""
+def least_cost(
+    y: Floats, u: Array, code: Array, gone: Array, rows: int, weight: float, trend: int, low: float, high: float
+) -> float:
+    """The least Σ u |y − median of its side| of all admissible thresholds; items sorted by code, what is missing (gone) behind. With a trend
+    medians of the sides lie between low and high, and in its order."""
     m, k, best = len(y), int((~gone).sum()), np.inf
     if not k:
         return best
@@ -213,12 +217,15 @@ def least_cost(y: Floats, u: Array, code: Array, gone: Array, rows: int, weight:
         first = np.r_[k:m, 0:k] if left_too else np.arange(k)
         back = np.arange(k - 1, -1, -1) if left_too else np.r_[m - 1 : k - 1 : -1, k - 1 : -1 : -1]
         extra = m - k if left_too else 0
-        left = running_costs(y[first], u[first])[extra:]
-        right = np.append(running_costs(y[back], u[back]), 0.0)
+        left, left_middle = (part[extra:] for part in running_costs(y[first], u[first]))
+        right, right_middle = (np.append(part, 0.0) for part in running_costs(y[back], u[back]))
         count = np.arange(1, k + 1) + extra
         W = np.cumsum(u[first])[extra:]
         good = ends & (count >= rows) & (m - count >= rows) & (total > W)
         good &= (weight <= 0) | ((weight * (1 + 1e-9) <= W) & (total - W >= weight * (1 + 1e-9)))
+        if trend:
+            a, b = left_middle, right_middle[m - count - 1]
+            good &= ((b - a) * trend >= 0) & (np.minimum(a, b) >= low) & (np.maximum(a, b) <= high)
         at = np.flatnonzero(good)
         if len(at):
             best = min(best, float((left[at] + right[m - count[at] - 1]).min()))
@@ -364,7 +371,7 @@ def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Arr
     keep = ValueBounds(s.least, s.light, bounds[:, 0] - middle + edge, bounds[:, 1] - middle - edge)
     for j, code in enumerate(columns.codes):
         if s.stated.criterion == "absolute_error":
-            _absolute(s, columns, j, nodes, row, node, best)
+            _absolute(s, columns, j, nodes, row, node, keep, best)
         elif columns.categories[j]:
             search_categories(s.stated, items, code[row].astype(np.int64), value, edge, whole, keep, best)
         else:
@@ -390,7 +397,9 @@ def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Flo
     return Items(node, np.ones(len(row), np.int64), u, parts), u * y
 
 
-def _absolute(s: _Split, columns: Columns, j: int, nodes: Array, row: Array, node: Array, best: Floats) -> None:
+def _absolute(
+    s: _Split, columns: Columns, j: int, nodes: Array, row: Array, node: Array, keep: ValueBounds, best: Floats
+) -> None:
     """As `search_numbers`, of absolute errors: node by node; categories in the order of their medians, what is missing being one."""
     order = np.lexsort((columns.codes[j][row], node))
     first = np.searchsorted(node[order], np.arange(len(nodes) + 1))
@@ -401,8 +410,9 @@ def _absolute(s: _Split, columns: Columns, j: int, nodes: Array, row: Array, nod
         if columns.categories[j]:
             places, code = by_median(y, u, code)
             y, u, code, gone = y[places], u[places], code[places], np.zeros(len(y), dtype=bool)
-        cost = least_cost(y, u, code, gone, s.least, s.light)
-        own = running_costs(y, u)[-1]
+        trend = 0 if columns.categories[j] else int(s.stated.trend[j])
+        cost = least_cost(y, u, code, gone, s.least, s.light, trend, float(keep.low[g]), float(keep.high[g]))
+        own = running_costs(y, u)[0][-1]
         best[g] = max(best[g], (own - cost) / float(u.sum()))
 
 

@@ -90,13 +90,18 @@ def _never_counted(target, table, rules, n, sums, at, f, counts, first, found, s
 
 
 @jit(inline="always")
-def _no_mean(target, sums, at):  # type: ignore[no-untyped-def]
+def _no_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
     return 0.0
 
 
 @jit(inline="always")
-def _numbers_mean(target, sums, at):  # type: ignore[no-untyped-def]
+def _mean_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(sums[at + 1]) / np.float64(sums[at])
+
+
+@jit
+def _median_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
+    return absolute_cost(target, entries, a, b, order)[1]
 
 
 @jit(inline="always")
@@ -124,7 +129,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         two_search,
         two_gain,
         _no_cost,
-        _no_mean,
+        _no_answer,
         _two_weight,
         two_listed,
         two_counted,
@@ -136,7 +141,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         classes_search,
         classes_gain,
         _no_cost,
-        _no_mean,
+        _no_answer,
         _classes_weight,
         _classes_listed,
         classes_counted,
@@ -148,7 +153,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         numbers_search,
         numbers_gain,
         _no_cost,
-        _numbers_mean,
+        _mean_answer,
         _numbers_weight,
         numbers_listed,
         numbers_counted,
@@ -160,7 +165,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         medians_search,
         medians_gain,
         _medians_cost,
-        _numbers_mean,
+        _median_answer,
         _numbers_weight,
         _no_lists,
         _never_counted,
@@ -195,9 +200,9 @@ def cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
     return TEXTS[type(target)][4](target, rules, entries, a, b, order)
 
 
-def mean(target, sums, at):  # type: ignore[no-untyped-def]
-    """The mean of a node's numbers, in the units of its sums."""
-    return TEXTS[type(target)][5](target, sums, at)
+def answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
+    """What the rows entries[a : b] would be answered with, where columns may have trends: their mean, in the units of their sums, or their median."""
+    return TEXTS[type(target)][5](target, entries, a, b, order, sums, at)
 
 
 def weight(target, n, sums, at):  # type: ignore[no-untyped-def]
@@ -255,10 +260,10 @@ if not config.DISABLE_JIT:
         text = _texts(target)[4]
         return lambda target, rules, entries, a, b, order: text(target, rules, entries, a, b, order)
 
-    @overload(mean)
-    def _mean(target, sums, at):  # type: ignore[no-untyped-def]
+    @overload(answer)
+    def _answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
         text = _texts(target)[5]
-        return lambda target, sums, at: text(target, sums, at)
+        return lambda target, entries, a, b, order, sums, at: text(target, entries, a, b, order, sums, at)
 
     @overload(weight)
     def _weight(target, n, sums, at):  # type: ignore[no-untyped-def]
