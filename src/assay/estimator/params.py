@@ -51,7 +51,6 @@ class Param:
         raise NotImplementedError
 
     def refusal(self, name: str, value: Any) -> str:
-        """Why a value is refused, for those who gave it."""
         return f"{name}={value!r} is not possible: it must be {self.describe()} ({self.doc})."
 
     def parse(self, text: str) -> Any:
@@ -395,7 +394,7 @@ def sklearn_tags(model: Any) -> Any:
     kind = model.kind_of(get_params(model))
     return Tags(
         estimator_type=kind,
-        target_tags=TargetTags(required=True, multi_output=getattr(model, "multi_output", False)),
+        target_tags=TargetTags(required=True, multi_output=bool(getattr(model, "multi_output", False))),
         transformer_tags=TransformerTags() if hasattr(model, "transform") else None,
         classifier_tags=ClassifierTags() if kind == "classifier" else None,
         regressor_tags=RegressorTags() if kind == "regressor" else None,

@@ -35,14 +35,14 @@ def as_rows(
     categories: bool = False,
     levels: KnownLevels | None = None,
     sparse: bool = False,
-    multi_output: bool = False,
+    multi_output: bool | str = False,
 ) -> Rows:
     """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
 
     `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
     the categories of an earlier fit (None for a column of numbers), by which they are then coded; unknown ones become
     missing, and a column that changed its kind is refused. `sparse`: sparse matrices stay sparse instead of an error.
-    `multi_output`: y may have several columns, a target each.
+    `multi_output`: y may have several columns, a target each; "flat": a single column is flattened.
     """
     if isinstance(X, Rows):
         if y is not None or sample_weight is not None:
@@ -76,9 +76,9 @@ def _matrix(
 
 
 def _target_and_weights(
-    y: Any, sample_weight: Any, n: int, multi_output: bool = False
+    y: Any, sample_weight: Any, n: int, multi_output: bool | str = False
 ) -> tuple[Array | None, Array | None]:
-    target = None if y is None else as_targets(y, n) if multi_output else as_column(y, "y", n)
+    target = None if y is None else as_targets(y, n, multi_output)
     weights = None if sample_weight is None else as_weights(sample_weight, n)
     return target, weights
 
@@ -152,14 +152,16 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
     return array
 
 
-def as_targets(y: Any, n: int | None) -> Array:
-    """A target (n,), or several (n, T): a column each, also where there is but one."""
+def as_targets(y: Any, n: int | None, multi_output: bool | str = True) -> Array:
+    """A target (n,), or with `multi_output` several (n, T): a column each, also where there is but one, unless that is to be "flat"."""
+    if not multi_output:
+        return as_column(y, "y", n)
     _refuse_sparse_targets(y)
     try:
         array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError:
         array = np.empty(0)  # ragged, which is refused below
-    if array.ndim != 2:
+    if array.ndim != 2 or (multi_output == "flat" and array.shape[1] == 1):
         return as_column(y, "y", n)
     columns = [as_column(column, "y", n) for column in array.T]
     if not columns:

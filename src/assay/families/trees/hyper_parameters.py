@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.estimator.params import Choice, Flag, Free, Range, Seed, param
+from assay.estimator.params import CLASS_WEIGHT, Choice, Flag, Free, Range, Seed, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
@@ -54,7 +54,8 @@ class Trends(Free):
     """−1, 0 or 1 for each column."""
 
     def refusal(self, name: str, value: Any) -> str:
-        return f"{name} must be None or an array-like of -1, 0 or 1, one for each column (or {{column: 1 or -1}}), but is {value!r}."
+        both = f"{name} must be None or an array-like of -1, 0 or 1, one for each column, but holds {value!r}"
+        return f"{name}={value!r} is not possible: it must be {self.describe()}. ({both}.)"
 
 
 def _columns(value: Any) -> bool:
@@ -62,6 +63,7 @@ def _columns(value: Any) -> bool:
     return plain and all(isinstance(v, str | Integral) for v in value)
 
 
+_of_classes = CLASS_WEIGHT.check
 CRITERION_OF_CLASSES = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
 CRITERION_OF_NUMBERS = param("the error that a split makes small: squared ('friedman_mse' is another name of it), absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson", "friedman_mse")))  # fmt: skip
 MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
@@ -80,6 +82,13 @@ CATEGORICAL_FEATURES = param(
     "columns of whole numbers 0 … 254 that name categories; columns of text always do",
     default=None,
     check=Free("a list of columns, by name or number", words=(None,), check=_columns),
+)
+CLASS_WEIGHTS = replace(
+    CLASS_WEIGHT,
+    what="a dict {class: weight ≥ 0}, of several targets a list of such",
+    check=lambda value: (
+        all(map(_of_classes, value)) if isinstance(value, list | tuple) and value else _of_classes(value)
+    ),
 )
 MONOTONIC_CST = param(
     "columns with which the answer must not fall (1) or not rise (−1)",

@@ -28,7 +28,7 @@ QUARTER = np.uint64(16)
 
 
 class MedianTargets(NamedTuple):
-    """Numbers whose medians answer; as `numbers.Numbers`."""
+    """Numbers whose medians answer; as `worth.NumberTargets`. The number of row r is plain[stride · r + first]."""
 
     value: Any
     weight: Any
@@ -37,6 +37,8 @@ class MedianTargets(NamedTuple):
     unit: float
     offset: float
     factor: float
+    stride: int = 1
+    first: int = 0
 
 
 @jit(inline="always")
@@ -114,7 +116,9 @@ def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
 
 @jit(inline="always")
 def _y(target, entry):  # type: ignore[no-untyped-def]
-    return target.offset + target.unit * np.float64(target.plain[np.int64(entry >> HALF)])
+    return target.offset + target.unit * np.float64(
+        target.plain[target.stride * np.int64(entry >> HALF) + target.first]
+    )
 
 
 @jit(inline="always")
@@ -142,7 +146,7 @@ def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     m = b - a
     y = np.empty(m, np.int64)
     for i in range(m):
-        y[i] = target.plain[np.int64(entries[a + i] >> HALF)]
+        y[i] = target.plain[target.stride * np.int64(entries[a + i] >> HALF) + target.first]
     ranked, other = np.arange(m), np.empty(m, np.int64)
     width = 1
     while width < m:  # sorted runs of this width, two to one
@@ -168,7 +172,7 @@ class MedianSides(NamedTuple):
 
 
 @inner
-def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
+def sides_of(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     """The sides of a node with nothing on its left."""
     m = b - a
     rank_rows(target, entries, a, b, order)
@@ -217,7 +221,7 @@ def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untype
 
 
 @inner
-def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
+def move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     """Bring the node's row p to the left; its draws, w and w y."""
     e = entries[a + p]
     w = _weight(target, e)
@@ -231,7 +235,7 @@ def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
 def _worth(target, rules, entries, a, m, n, count, w, z, sides, trend, found):  # type: ignore[no-untyped-def]
     """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small, or the medians are not as
     the column's trend and the node's bounds want them."""
-    W, Z = sides.W, sides.Z
+    W = sides.W
     heavy = w >= rules.min_leaf_weight and W - w >= rules.min_leaf_weight
     if count < rules.min_leaf or n - count < rules.min_leaf or w <= 0.0 or W - w <= 0.0 or not heavy:
         return -np.inf
@@ -243,10 +247,15 @@ def _worth(target, rules, entries, a, m, n, count, w, z, sides, trend, found):  
         low, high = min(of_left, of_right), max(of_left, of_right)
         if (of_right - of_left) * trend < 0.0 or low < found.score[1] or high > found.score[2]:
             return -np.inf
-    left = _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, w, z, 1)
-    return -(
-        left
-        + _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, W - w, Z - z, -1)
+    return -side_costs(target, entries, a, m, w, z, sides)
+
+
+@inner
+def side_costs(target, entries, a, m, w, z, sides):  # type: ignore[no-untyped-def]
+    """Σ w |y − median| of both sides, with w, z on the left."""
+    order, weights, sums, whole = sides.order, sides.weights, sides.sums, sides.whole
+    return _side_cost(target, entries, a, order, weights, sums, 0, whole, m, w, z, 1) + _side_cost(
+        target, entries, a, order, weights, sums, 0, whole, m, sides.W - w, sides.Z - z, -1
     )
 
 
@@ -259,7 +268,7 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
     if not varies:
         return False
     m, items, worth, kinds, trend = b - a, scratch.other, scratch.worth, 0, table.trend[f]
-    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    sides = sides_of(target, entries, a, b, scratch.number, scratch.weight)
     if table.levels[f] > 0:
         stop, items, kinds = m, scratch.items, _by_median(target, entries, a, m, sides, scratch)
     for left in range(1 + (stop < m)):
@@ -270,12 +279,14 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
             q = (
                 (stop + i if i < m - stop else i - (m - stop)) if left else i
             )  # what is missing comes first where it goes left
-            t, w, z = _move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
+            t, w, z = move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
             count, wl, zl = count + t, wl + w, zl + z
             if q >= stop:
                 continue
             within = q + 1 < stop and (items[q] >> HALF) == (items[q + 1] >> HALF)
-            worth[q] = -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides, trend, found)
+            worth[q] = (
+                -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides, trend, found)
+            )
         if kinds == 0:
             keep_item(table, f, items, ZERO, stop, left if stop < m else NONE_MISSING, scratch, found)
         else:
@@ -302,12 +313,12 @@ def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found,
     if cut < 0:
         return False
     m, trend = b - a, table.trend[f]
-    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    sides = sides_of(target, entries, a, b, scratch.number, scratch.weight)
     count, wl, zl = 0, 0.0, 0.0
     for i in range(m):
         code = np.int64(scratch.items[i])
         if code <= cut or (left == 1 and code == table.missing[f]):
-            t, w, z = _move(target, entries, a, m, i, sides)
+            t, w, z = move(target, entries, a, m, i, sides)
             count, wl, zl = count + t, wl + w, zl + z
     worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides, trend, found)
     if beats(worth, found):

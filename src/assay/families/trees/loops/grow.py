@@ -32,6 +32,7 @@ from assay.families.trees.loops.arrays import (
     table_pointers,
 )
 from assay.families.trees.loops.kinds import cost, gain, target_pointers, total, weight
+from assay.families.trees.loops.several import SeveralTargets
 from assay.families.trees.loops.sorted_search import SORTED
 from assay.families.trees.loops.splitting import find_split, mark_sides, narrow, part, part_lists, written
 from assay.families.trees.loops.two_words import TwoClassTargets
@@ -103,7 +104,13 @@ def _numbers(target, home, m, own):  # type: ignore[no-untyped-def]
         _copy(target.weight, home, m, own.weight)
 
 
-TEXTS = {TwoClassTargets: _two, ClassTargets: _classes, NumberTargets: _numbers, MedianTargets: _numbers}
+TEXTS = {
+    TwoClassTargets: _two,
+    ClassTargets: _classes,
+    NumberTargets: _numbers,
+    MedianTargets: _numbers,
+    SeveralTargets: _two,  # of which no node is brought near
+}
 
 
 def target_near(target, home, m, own):  # type: ignore[no-untyped-def]
@@ -210,7 +217,9 @@ def grow(
         out_.gain[node] = won
         if trends:
             order, sums = scratch_.number, scratch_.sums
-            narrow(here, found_, rows_of, entries_, a, middle, b, order, out_, node, sums, channels, bounds_, 2 * waiting)
+            narrow(
+                here, found_, rows_of, entries_, a, middle, b, order, out_, node, sums, channels, bounds_, 2 * waiting
+            )
         between = c
         if d > c:
             found_.place[3] = out_.missing[node]

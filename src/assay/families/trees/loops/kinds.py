@@ -14,6 +14,13 @@ from assay.families.trees.loops.absolute import MedianTargets, absolute_cost, me
 from assay.families.trees.loops.arrays import ZERO
 from assay.families.trees.loops.classes import classes_counted, classes_scan, classes_search
 from assay.families.trees.loops.numbers import numbers_counted, numbers_search, numbers_total
+from assay.families.trees.loops.several import (
+    SeveralTargets,
+    several_cost,
+    several_gain,
+    several_search,
+    several_total,
+)
 from assay.families.trees.loops.sorted_search import numbers_ceiling, numbers_listed, two_ceiling, two_listed, unpacked
 from assay.families.trees.loops.two_classes import two_counted, two_gain, two_search, two_total
 from assay.families.trees.loops.two_words import TwoClassTargets
@@ -63,13 +70,38 @@ def _medians_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyp
 @jit(inline="always")
 def _medians_pointers(t):  # type: ignore[no-untyped-def]
     return MedianTargets(
-        data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
+        data_pointer(t.value),
+        data_pointer(t.weight),
+        data_pointer(t.plain),
+        t.weighted,
+        t.unit,
+        t.offset,
+        t.factor,
+        t.stride,
+        t.first,
+    )
+
+
+@jit(inline="always")
+def _several_pointers(t):  # type: ignore[no-untyped-def]
+    return SeveralTargets(
+        data_pointer(t.value),
+        data_pointer(t.weight),
+        data_pointer(t.kind),
+        t.weighted,
+        t.classes,
+        t.targets,
+        t.channels,
+        data_pointer(t.scale),
+        data_pointer(t.real),
+        data_pointer(t.offset),
+        t.factor,
     )
 
 
 @jit
 def _no_lists(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
-    """Medians are found node by node, never from lists."""
+    """Medians, and the splits of several targets, are found node by node, never from lists."""
 
 
 @jit
@@ -85,7 +117,7 @@ def _classes_listed(target, table, rules, lists, a, m, n, sums, at, f, found, sc
 
 @jit
 def _never_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
-    """Medians do not follow from counts."""
+    """Medians do not follow from counts, and several targets are never counted."""
     return False
 
 
@@ -166,6 +198,18 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         medians_gain,
         _medians_cost,
         _median_answer,
+        _numbers_weight,
+        _no_lists,
+        _never_counted,
+        _no_ceiling,
+    ),
+    SeveralTargets: (
+        _several_pointers,
+        several_total,
+        several_search,
+        several_gain,
+        several_cost,
+        _no_answer,
         _numbers_weight,
         _no_lists,
         _never_counted,
