@@ -50,6 +50,8 @@ class NamedMetric:
             raise DataError(
                 f"metric='haversine' needs two columns, latitude and longitude in radians; X has {d} feature(s)."
             )
+        if self.name == "correlation":
+            _standard(X)
         if self.name == "precomputed":
             if fit and n != d:
                 raise DataError(
