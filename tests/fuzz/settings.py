@@ -24,9 +24,10 @@ LEFT = {
     "copy_X",
     "max_fun",
     "validation_rows",
-    "positive",
     "refit",
 }
+#: what all models but these refuse
+ONLY = {"positive": {"linear-regression", "ridge"}}
 #: the most of whole numbers that cost time
 MOST = {
     "n_estimators": 6,
@@ -96,6 +97,7 @@ FREE: dict[str, Any] = {
     "init": _start,
     "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),
     "kernel": None,
+    "kernel_params": lambda rng, classes, d: None,
     "l1_ratio": lambda rng, classes, d: one_of(rng, 0.5, 1.0, [0.2, 0.8]),
     "l1_ratios": lambda rng, classes, d: one_of(rng, None, [0.0], [0.0, 0.5]),
     "loss": None,
@@ -153,7 +155,7 @@ def draw_setting(rng: Rng, name: str, classes: np.ndarray, d: int) -> dict[str, 
     share = one_of(rng, 0.0, 0.15, 0.4)
     found = {key: value for first, more in ALWAYS.items() if first in table for key, value in more.items()}
     for key, given in table.items():
-        if key not in LEFT and maybe(rng, max(share, OFTEN.get(key, 0.0))):
+        if key not in LEFT and name in ONLY.get(key, {name}) and maybe(rng, max(share, OFTEN.get(key, 0.0))):
             value = draw_value(rng, key, given, classes, d)
             if given.accepts(value):
                 found[key] = value

@@ -160,6 +160,7 @@ def _correlation(Z: Floats, Q: Floats) -> Floats:
 
 
 def _standard(X: Floats) -> Floats:
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, initial=0.0))[1][:, None])  # squares of numbers of any size
     total = np.zeros(len(X))
     for j in range(X.shape[1]):
         total += X[:, j]
