@@ -29,7 +29,7 @@ from assay.statistics.targets import TargetSurvey
 
 
 @dataclass(frozen=True)
-class Label(Free):
+class OutlierLabel(Free):
     """A label of any kind."""
 
     def accepts(self, value: Any) -> bool:
@@ -179,7 +179,7 @@ class RadiusNeighborsClassifier(RadiusModel, Classifier):
     leaf_size: int = LEAF_SIZE
     p: float = P
     metric: Any = METRIC
-    outlier_label: Any = param("the answer where no row is near enough: a label, or 'most_frequent'; None: such queries are refused", default=None, check=Label("a label", words=(None,)))  # fmt: skip
+    outlier_label: Any = param("the answer where no row is near enough: a label, or 'most_frequent'; None: such queries are refused", default=None, check=OutlierLabel("a label", words=(None,)))  # fmt: skip
     metric_params: Any = METRIC_PARAMS
     n_jobs: int | None = N_JOBS
     layout: ClassVar[Layout] = {
