@@ -14,6 +14,7 @@ from assay.certify import Claim
 from assay.engines import Block
 from assay.errors import ParameterError
 from assay.estimator.layout import Layout, Tensor
+from assay.estimator.output import as_asked, set_output
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.discriminant.claims import COVERAGE
@@ -280,9 +281,11 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         if not good:
             raise ValueError("scalings_ are not the directions that part the classes best")
 
-    def transform(self, X: Any) -> Array:
+    set_output = set_output
+
+    def transform(self, X: Any) -> Any:
         """The rows along the directions that part the classes best: (X − xbar_) @ scalings_."""
-        return self._answer(X, self._transform_block)
+        return as_asked(self, X, self._answer(X, self._transform_block))
 
     def _transform_block(self, block: Block) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -291,7 +294,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
             refuse_non_finite(block.X, block.start, self._column_names())
         return projected
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then transform the same rows."""
         return self.fit(X, y, sample_weight).transform(X)
 
