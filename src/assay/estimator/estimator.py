@@ -38,11 +38,11 @@ from assay.estimator.params import (
     representation,
     seeded,
     set_params,
-    sklearn_tags,
 )
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.shown import kept
 from assay.estimator.steps import Step, model_at
+from assay.estimator.tags import sklearn_tags
 from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, as_targets, check_features
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
