@@ -147,6 +147,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "dummy-classifier": [{"data": uneven}, {"data": uneven, "params": {"strategy": "most_frequent"}}],
     "bernoulli-nb": [{"data": bits}],
     "multinomial-nb": [{"data": counts}],
+    "complement-nb": [{"data": counts}, {"data": counts, "params": {"norm": True}}],
     "categorical-nb": [{"data": codes}],
     "naive-bayes": [{}, {"data": codes, "params": {"columns": "categorical"}}],
     "gaussian-nb": [{}, {"params": {"class_weight": "balanced"}}],
@@ -215,6 +216,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"probability": True, "tol": 1e-9}, "tolerance": 1e-3, "most": 1000},
     ],
     "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
+    "kernel-ridge": [{"most": 1000}, {"params": {"kernel": "rbf", "alpha": 0.1}, "tolerance": 1e-6, "most": 1000}],
     "kernel-features": [
         {"params": {"n_components": 20}, "most": TWO_BLOCKS},
         {

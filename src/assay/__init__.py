@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from assay.families.boosting.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
-    from assay.families.neighbours.estimators import KDTree as KDTree
-    from assay.families.neighbours.estimators import NearestNeighbors as NearestNeighbors
+    from assay.families.neighbours.nearest import KDTree as KDTree
+    from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
     from assay.families.separability.separability import separability as separability
     from assay.risk import empirical_risk as empirical_risk
@@ -59,8 +59,8 @@ _ELSEWHERE = {
     "RandomFourier": "assay.families.kernel.features.estimators",
     "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
     "HistGradientBoostingRegressor": "assay.families.boosting.estimators",
-    "KDTree": "assay.families.neighbours.estimators",
-    "NearestNeighbors": "assay.families.neighbours.estimators",
+    "KDTree": "assay.families.neighbours.nearest",
+    "NearestNeighbors": "assay.families.neighbours.nearest",
     "cover_hart": "assay.assess.bayes_error",
     "margin": "assay.families.separability.separability",
     "separability": "assay.families.separability.separability",

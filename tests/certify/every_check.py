@@ -73,6 +73,7 @@ def more_fits():
     yield assay.RectangleClassifier(method="exact"), three[0][:, :2], three[1]
     yield assay.RectangleClassifier(), apart()[0], np.abs(apart()[0]).max(axis=1) < 1.5
     yield assay.Ridge(), *numbers
+    yield assay.KernelRidge(kernel="sigmoid"), *numbers
 
 
 def held_out_claims():

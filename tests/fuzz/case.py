@@ -13,7 +13,7 @@ from assay.families import REGISTRY, model_class
 
 NAMES = tuple(REGISTRY)
 #: the kind of rows of models that take no plain numbers
-KINDS = {"bernoulli-nb": "bits", "multinomial-nb": "counts", "categorical-nb": "codes"}
+KINDS = {"bernoulli-nb": "bits", "multinomial-nb": "counts", "complement-nb": "counts", "categorical-nb": "codes"}
 
 
 @dataclass(frozen=True, eq=False)

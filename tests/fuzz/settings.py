@@ -96,6 +96,7 @@ FREE: dict[str, Any] = {
     "init": _start,
     "interaction_cst": lambda rng, classes, d: one_of(rng, "no_interactions", "pairwise", [[int(rng.integers(d))]]),
     "kernel": None,
+    "kernel_params": lambda rng, classes, d: None,
     "l1_ratio": lambda rng, classes, d: one_of(rng, 0.5, 1.0, [0.2, 0.8]),
     "l1_ratios": lambda rng, classes, d: one_of(rng, None, [0.0], [0.0, 0.5]),
     "loss": None,

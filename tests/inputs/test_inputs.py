@@ -98,7 +98,7 @@ def test_constant_columns_do_no_harm(case):
 @every_case
 def test_one_class_is_refused_or_answered_always(case):
     X, y = case.rows()
-    if case.classifies and getattr(case.model(), "fewest_classes", 2) == 2:
+    if case.classifies and getattr(case.model(), "least_classes", 2) == 2:
         with pytest.raises(DataError, match=r"only one class|Only one class"):
             case.model().fit(X, np.zeros(120, int))
     elif case.classifies:

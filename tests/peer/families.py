@@ -10,6 +10,7 @@ FAMILIES = {
     "Perceptron": ["sklearn.linear_model.tests.test_perceptron"],
     "LogisticRegression": ["sklearn.linear_model.tests.test_logistic"],
     "SVC, SVR, LinearSVC": ["sklearn.svm.tests.test_svm", "sklearn.svm.tests.test_bounds"],
+    "KernelRidge": ["sklearn.tests.test_kernel_ridge"],
     "SVM, sparse file": ["sklearn.svm.tests.test_sparse"],
     "trees": ["sklearn.tree.tests.test_tree", "sklearn.tree.tests.test_monotonic_tree"],
     "tree export": ["sklearn.tree.tests.test_export"],

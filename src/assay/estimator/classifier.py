@@ -37,7 +37,6 @@ class Classifier(Estimator):
     rough_calibrates: ClassVar[bool] = (
         True  # whether the rough fits of a search are as sure of their answers as whole ones
     )
-    fewest_classes: ClassVar[int] = 2  # 1: a fit on rows of one class always answers that
     is_calibrated: ClassVar[bool] = (
         False  # its probabilities are shares of the rows of the fit, and there is nothing to mend
     )
@@ -60,7 +59,7 @@ class Classifier(Estimator):
             self.classes_ = given
         elif afresh:
             self.classes_ = find_classes(engine, rows)
-        if len(self.classes_) < self.fewest_classes:
+        if len(self.classes_) < self.least_classes:
             raise OneClassError(
                 f"y has only one class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
             )

@@ -65,6 +65,7 @@ class Estimator:
     fills_whole: ClassVar[bool] = False  # all at once: it needs the rows in memory
     multi_output: ClassVar[bool] = False  # y may have several columns, a target each
     positive_only: ClassVar[bool] = False
+    least_classes: ClassVar[int] = 2  # of rows of fewer classes there is nothing to tell apart
     _kind: ClassVar[str]
 
     def __init_subclass__(cls, **more: Any) -> None:

@@ -203,7 +203,7 @@ def _sizes(cls: type[Estimator], record: Record) -> dict[str, int]:
         raise ModelFileError("The model file's classes do not fit its kind of model.")
     if record.classes is not None:
         sizes["K"] = len(record.classes)
-        if len(record.classes) < getattr(cls, "fewest_classes", 2) or np.any(record.classes[1:] <= record.classes[:-1]):
+        if len(record.classes) < cls.least_classes or np.any(record.classes[1:] <= record.classes[:-1]):
             raise ModelFileError("The model file's classes are too few, or not in order.")
     return sizes
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from assay.families.kernel.features.estimators import KernelFeaturesClassifier as KernelFeaturesClassifier
     from assay.families.kernel.features.estimators import KernelFeaturesRegressor as KernelFeaturesRegressor
     from assay.families.kernel.perceptron.estimators import KernelPerceptron as KernelPerceptron
+    from assay.families.kernel.ridge.estimators import KernelRidge as KernelRidge
     from assay.families.kernel.svm.estimators import SVC as SVC
     from assay.families.kernel.svm.estimators import SVR as SVR
     from assay.families.least_squares.estimators import LinearRegression as LinearRegression
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
     from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
     from assay.families.linear.ridge import RidgeCV as RidgeCV
+    from assay.families.naive_bayes.complement import ComplementNB as ComplementNB
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
@@ -73,6 +75,7 @@ REGISTRY: dict[str, str] = {
     "gaussian-nb": "assay.families.naive_bayes.estimators:GaussianNB",
     "bernoulli-nb": "assay.families.naive_bayes.estimators:BernoulliNB",
     "multinomial-nb": "assay.families.naive_bayes.estimators:MultinomialNB",
+    "complement-nb": "assay.families.naive_bayes.complement:ComplementNB",
     "categorical-nb": "assay.families.naive_bayes.estimators:CategoricalNB",
     "qda": "assay.families.discriminant.estimators:QuadraticDiscriminantAnalysis",
     "lda": "assay.families.discriminant.estimators:LinearDiscriminantAnalysis",
@@ -109,6 +112,7 @@ REGISTRY: dict[str, str] = {
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",
     "svr": "assay.families.kernel.svm.estimators:SVR",
+    "kernel-ridge": "assay.families.kernel.ridge.estimators:KernelRidge",
     "kernel-features": "assay.families.kernel.features.estimators:KernelFeaturesClassifier",
     "features-regressor": "assay.families.kernel.features.estimators:KernelFeaturesRegressor",
     "mlp": "assay.families.networks.estimators:MLPClassifier",

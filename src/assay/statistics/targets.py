@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block, fingerprint
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.inputs import as_regression_target, refuse_non_finite
 from assay.inputs.labels import Labels
 from assay.numerics import Array, Floats
@@ -68,3 +68,13 @@ def some(found: TargetSurvey | None) -> TargetSurvey:
     if not found.kept:
         raise DataError("All sample weights are zero: give some rows a positive weight.")
     return found
+
+
+def penalties_of(alpha: Any, T: int) -> Floats:
+    """The penalty of each target: one for all, or one each."""
+    alphas = np.asarray(alpha, dtype=np.float64)
+    if alphas.ndim and alphas.shape != (T,):
+        raise ParameterError(
+            f"Number of targets and number of penalties do not correspond: {alphas.size} != {T}. Give one alpha for all targets, or one for each."
+        )
+    return np.broadcast_to(alphas, (T,))

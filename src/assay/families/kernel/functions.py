@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.errors import DataError, ParameterError
+from assay.errors import DataError, ModelFileError, ParameterError
 from assay.numerics import Array, Floats
 
 FAR_POWERS = 4.0  # times how far rows are from each other: from there on powers are taken about their mean
@@ -394,6 +394,15 @@ def check_precomputed(K: Array) -> None:
                 f"The precomputed kernel is not symmetric: K[{i + row}, {column}] = {a:g}, K[{column}, {i + row}] = {b:g}. "
                 "Give (K + K.T) / 2 if that is what you mean."
             )
+
+
+def refuse_own_kernel(model: Any) -> None:
+    """Raise where a fitted model that is to become a file has a kernel function of the user's."""
+    if callable(model._fitted_with["kernel"]):
+        raise ModelFileError(
+            f"This {type(model).__name__} was fitted with a kernel function of yours, and a model file holds data, no code. Use one of "
+            "the named kernels, or kernel='precomputed' with the matrix of your function's values."
+        )
 
 
 def check_own_kernel(kernel: Kernel, X: Array) -> None:

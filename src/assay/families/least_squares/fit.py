@@ -36,9 +36,10 @@ from assay.families.least_squares.normal_equations import (
     SingularFactor,
     solve,
 )
-from assay.families.least_squares.targets import CHANGED, claims_of_each, of_each, passes_of, penalties_of
+from assay.families.least_squares.targets import CHANGED, claims_of_each, of_each, passes_of
 from assay.numerics import Array, Floats, near_zero
 from assay.statistics.gram import Gram, absorb_gram, merge_gram, tile_rows
+from assay.statistics.targets import penalties_of
 from assay.store import Record
 
 MAX_ITER = 10_000  # iterations of solver="gd" where max_iter is None

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from assay.certify import Claim
 from assay.engines.derived import OneTarget
-from assay.errors import ParameterError
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.families.least_squares.claims import LeastSquaresEvidence, claims_of
 from assay.families.least_squares.normal_equations import NormalSystem, RowPasses
-from assay.numerics import Floats
 from assay.statistics.gram import Gram
 
 CHANGED: Layout = {
@@ -32,16 +29,6 @@ CHANGED: Layout = {
     "state.target_mean": Tensor(("T",)),
     "state.target_scatter": Tensor(("T",), low=0),
 }
-
-
-def penalties_of(alpha: Any, T: int) -> Floats:
-    """The penalty of each target: one for all, or one each."""
-    alphas = np.asarray(alpha, dtype=np.float64)
-    if alphas.ndim and alphas.shape != (T,):
-        raise ParameterError(
-            f"Number of targets and number of penalties do not correspond: {alphas.size} != {T}. Give one alpha for all targets, or one for each."
-        )
-    return np.broadcast_to(alphas, (T,))
 
 
 def of_each(g: Gram) -> Iterator[Gram]:

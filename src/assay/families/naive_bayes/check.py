@@ -222,7 +222,18 @@ def check_poisson(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 @check("naive_bayes_multinomial")
 def check_multinomial(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """The smoothed share of each column in the class's total."""
-    s = _class_sums(claim, rows)[1] + np.asarray(claim.witness["alpha"])
+    return _shares_verdict(claim, _class_sums(claim, rows)[1])
+
+
+@check("naive_bayes_complement")
+def check_complement(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """The smoothed share of each column in the total of all other classes."""
+    s = _class_sums(claim, rows)[1]
+    return _shares_verdict(claim, np.array([np.delete(s, k, axis=0).sum(axis=0) for k in range(len(s))]))
+
+
+def _shares_verdict(claim: Claim, sums: Floats) -> Verdict:
+    s = sums + np.asarray(claim.witness["alpha"])
     total = s.sum(axis=1, keepdims=True)
     due = np.divide(s, total, out=np.full_like(s, 1 / s.shape[1]), where=total > 0)
     return _verdict(claim, claim.witness["theta"], due, due, "probabilities")

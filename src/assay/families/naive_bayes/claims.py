@@ -21,6 +21,7 @@ FORMULAS = {
     "bernoulli": "(ones + alpha) / (rows + 2 alpha) of each class",
     "poisson": "(sum + alpha) / (rows + alpha) of each class",
     "multinomial": "(sum + alpha) / (sum of all columns + alpha of all) of each class",
+    "complement": "(sum + alpha) / (sum of all columns + alpha of all) of all classes but each",
     "categorical": "(rows with the category + alpha) / (rows + alpha C) of each class",
 }
 
@@ -40,7 +41,7 @@ COVERAGE = Coverage(
         "naive_bayes_gaussian": "theta_ var_ epsilon_",
         "naive_bayes_bernoulli": "bernoulli_prob_",
         "naive_bayes_poisson": "poisson_rate_",
-        "naive_bayes_multinomial": "multinomial_prob_",
+        "naive_bayes_multinomial naive_bayes_complement": "multinomial_prob_",
         "naive_bayes_categorical": "category_prob_ category_offsets_",
     },
     nothing="columns_ state.class_count state.gaussian_count state.gaussian_mean state.gaussian_m2 state.bernoulli_count "
@@ -93,12 +94,13 @@ def _family_claim(family: str, at: Array, model: Any, settings: Any, common: dic
     witness = {"columns": at, **parameters[family], **common}
     if family != "gaussian":
         witness["alpha"] = alpha[at].copy()
-    formula = FORMULAS[family].format(epsilon=model.epsilon_) + (_exceptions(model) if family == "gaussian" else "")
+    told = "complement" if settings.complement else family
+    formula = FORMULAS[told].format(epsilon=model.epsilon_) + (_exceptions(model) if family == "gaussian" else "")
     return Claim(
-        name=f"{family} maximum likelihood",
+        name="shares of other classes" if settings.complement else f"{family} maximum likelihood",
         statement=f"{len(at)} {family} column(s): {formula} (within {TOLERANCE:g}, relative)",
         holds=all(bool(np.isfinite(parameters[family][name]).all()) for name in PARAMETERS[family]),
-        check=f"naive_bayes_{family}",
+        check=f"naive_bayes_{told}",
         bound=TOLERANCE,
         witness=witness,
     )

@@ -379,4 +379,5 @@ class CategoricalNB(NaiveBayesModel):
 
 def _count_settings(density: str, model: Any) -> NaiveBayesSettings:
     """The settings of densities that are smoothed counts: α further occurrences of everything."""
-    return NaiveBayesSettings(density, model.class_prior, model.fit_prior, model.alpha, model.force_alpha)
+    given = NaiveBayesSettings(density, model.class_prior, model.fit_prior, model.alpha, model.force_alpha)
+    return given._replace(owner=f"{type(model).__name__} (input X)")

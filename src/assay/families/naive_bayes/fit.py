@@ -53,6 +53,9 @@ class NaiveBayesSettings(NamedTuple):
     binarize: float | None = None
     min_categories: Any = None
     cut: bool = False  # fractions of categories are cut off instead of refused
+    owner: str = "a density of counts"  # in messages
+    complement: bool = False  # the counts of a class are those of all others
+    norm: bool = False  # and its weights are divided by their sum
 
 
 class NaiveBayesStatistics(NamedTuple):
@@ -104,7 +107,7 @@ class NaiveBayesStatistics(NamedTuple):
 
 
 class DensityPlan(NamedTuple):
-    """Which columns each family reads, the threshold of the bernoulli columns, and whether categories are cut to whole numbers."""
+    """Which columns each family reads, the threshold of the bernoulli columns, whether categories are cut to whole numbers, and whose they are."""
 
     gaussian: Array
     bernoulli: Array
@@ -113,12 +116,14 @@ class DensityPlan(NamedTuple):
     categorical: Array
     binarize: float | None
     cut: bool
+    owner: str = ""
 
     @classmethod
-    def of(cls, columns: Sequence[str], binarize: float | None = None, cut: bool = False) -> DensityPlan:
+    def of(cls, columns: Sequence[str], settings: NaiveBayesSettings | None = None) -> DensityPlan:
+        settings = settings or NaiveBayesSettings("")
         words = np.array(columns[:1] if len(set(columns)) == 1 else columns)  # texts have very many columns, all alike
         at = {family: np.flatnonzero(np.broadcast_to(words == family, len(columns))) for family in FAMILIES}
-        return cls(**at, binarize=binarize, cut=cut)
+        return cls(**at, binarize=settings.binarize, cut=settings.cut, owner=settings.owner)
 
 
 def _absorb(labels: Labels, plan: DensityPlan, names: Sequence[str] | None, block: Block) -> NaiveBayesStatistics:
@@ -128,7 +133,7 @@ def _absorb(labels: Labels, plan: DensityPlan, names: Sequence[str] | None, bloc
     K = len(labels.classes)
 
     def part(columns: Array) -> ColumnsOfClasses:
-        return ColumnsOfClasses(take(block.X, columns), codes, block.w, K, columns, block.start, names)
+        return ColumnsOfClasses(take(block.X, columns), codes, block.w, K, columns, block.start, names, plan.owner)
 
     moments, hashes = _no_moments(K), None
     if len(plan.gaussian):
@@ -179,7 +184,7 @@ class NaiveBayesModel(OneFold, Classifier):
     takes_missing = True
     takes_sparse = True
     scores_are_log_joint = True
-    fewest_classes = 1
+    least_classes = 1
     statistics = NaiveBayesStatistics
     coverage = COVERAGE
     layout: ClassVar = {
@@ -236,7 +241,7 @@ class NaiveBayesModel(OneFold, Classifier):
         settings = self._settings()
         if afresh:
             self.columns_ = choose(settings.columns, engine, rows, labels)
-        return partial(_absorb, labels, DensityPlan.of(self.columns_, settings.binarize, settings.cut), rows.names)
+        return partial(_absorb, labels, DensityPlan.of(self.columns_, settings), rows.names)
 
     def _check_statistics(self, state: NaiveBayesStatistics, whole: bool) -> None:
         super()._check_statistics(state, whole)
@@ -276,7 +281,8 @@ class NaiveBayesModel(OneFold, Classifier):
         alpha = _alphas(settings, len(self.columns_))
         self.bernoulli_prob_ = bernoulli.estimate(s.bernoulli, alpha[plan.bernoulli])
         self.poisson_rate_ = counts.estimate_poisson(s.poisson, alpha[plan.poisson])
-        self.multinomial_prob_ = counts.estimate_multinomial(s.multinomial, alpha[plan.multinomial])
+        urns = counts.of_others(s.multinomial) if settings.complement else s.multinomial
+        self.multinomial_prob_ = counts.estimate_multinomial(urns, alpha[plan.multinomial])
         tables = categorical.with_least(s.categories, settings.min_categories)
         self.category_prob_ = categorical.estimate(tables, alpha[plan.categorical])
         self.category_offsets_ = tables.offsets
@@ -330,12 +336,16 @@ class NaiveBayesModel(OneFold, Classifier):
     def _prepare(self) -> None:
         """The densities, ready to be evaluated, each with the columns that it reads."""
         settings = self._settings()
-        self._plan = DensityPlan.of(self.columns_, settings.binarize, settings.cut)
+        self._plan = DensityPlan.of(self.columns_, settings)
         self._log_prior: Floats = safe_log(self.class_prior_)
         self._gaussian = gaussian.Gaussian.of(self.theta_, self.var_)
         self._bernoulli = bernoulli.density(self.bernoulli_prob_, settings.binarize)
         self._poisson = counts.poisson_density(self.poisson_rate_)
-        self._multinomial = counts.multinomial_density(self.multinomial_prob_)
+        if settings.complement:
+            self._log_prior = np.zeros(len(self.classes_))
+            self._multinomial = counts.complement_density(self.multinomial_prob_, settings.norm)
+        else:
+            self._multinomial = counts.multinomial_density(self.multinomial_prob_)
         self._categorical = categorical.Categorical.of(self.category_prob_, self.category_offsets_)
 
     def _scores(self, X: Any) -> Floats:
@@ -360,7 +370,7 @@ class NaiveBayesModel(OneFold, Classifier):
 
         def part(columns: Array, X: Any = None) -> ColumnsOfClasses:
             X = take(block.X, columns) if X is None else X
-            return ColumnsOfClasses(X, codes, None, len(Z.T), columns, block.start, names)
+            return ColumnsOfClasses(X, codes, None, len(Z.T), columns, block.start, names, plan.owner)
 
         if len(plan.bernoulli):
             bernoulli.refuse(part(plan.bernoulli, bernoulli.binarized(take(block.X, plan.bernoulli), plan.binarize)))

@@ -23,7 +23,8 @@ from assay.certify.held_out import clopper_pearson
 from assay.engines import Block, Engine, Rows, fold
 from assay.engines.derived import row_keys
 from assay.families.neighbours.leave_one_out import least_bayes_error, queries
-from assay.families.neighbours.metrics import PLAINEST, POWERS, described, power_of
+from assay.families.neighbours.metrics import PLAINEST, POWERS, described, metric_of, power_of
+from assay.families.neighbours.named_metrics import ABSENT
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.families.neighbours.search import HAMMING
 from assay.inputs.labels import class_multipliers, plain_labels
@@ -69,6 +70,8 @@ class ColumnSums(NamedTuple):
 def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     """All claims of a fitted model."""
     hood, rows, engine = model.neighbourhood(), model._training_rows(), model._engine()
+    if metric_of(model) == "precomputed" and (model._rows_in_memory() >= ABSENT).any():
+        return (_kept_rows(model, engine, rows),)  # of a graph: rows whose others it does not list cannot be left out
     how = {
         **_named(model),
         "k": model.n_neighbors_,
@@ -79,9 +82,9 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     }
     exact = _exact(model, hood, rows, how)
     made = [_kept_rows(model, engine, rows), exact]
-    if model.metric == "mahalanobis" and not model.metric_params:
+    if metric_of(model) == "mahalanobis" and not model.metric_params:
         made.append(_whitened(model))
-    if model.metric == "learned" and _is_pairwise_checkable(model):
+    if metric_of(model) == "learned" and _is_pairwise_checkable(model):
         made.append(_learned(model))
     if model.leave_one_out_ is not None and _is_checkable(model):
         made.append(replace(_choice(model, how), holds=exact.holds))
@@ -92,7 +95,7 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
 
 def _named(model: NeighboursModel) -> dict[str, Any]:
     """The metric by its plainest name, or the function that it is."""
-    metric, p = model.metric, power_of(model)
+    metric, p = metric_of(model), power_of(model)
     if callable(metric):
         given = dict(model.metric_params or {})
         return {"metric": "own", "function": metric, "arguments": list(given), "given": list(given.values())}
@@ -193,7 +196,7 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
     weight = np.ones(len(own)) if model.weights_ is None else model.weights_[own]
     return Claim(
         name="exact neighbours",
-        statement=f"{len(own)} rows drawn from the fit, {how_asked}, have by {described(model.metric, model.p)} just these "
+        statement=f"{len(own)} rows drawn from the fit, {how_asked}, have by {described(metric_of(model), model.p)} just these "
         f"{few} nearest {'rows' if whole else 'others'}, and get just these answers from {model.n_neighbors_} neighbours; comparing with every row gives the same"
         + ("" if told else VANISHED),
         holds=told,
@@ -268,7 +271,7 @@ def _learned(model: Any) -> Claim:
 
 def _is_checkable(model: Any) -> bool:
     n = model._rows_of_fit()
-    if callable(model.metric):
+    if callable(metric_of(model)):
         return bool(n * (model.validation_rows or n) <= CALLS)
     return bool(float(n) * (model.validation_rows or n) * model.n_features_in_ <= CHOICE_PAIRS)
 
@@ -297,7 +300,7 @@ def _choice(model: Any, how: dict[str, Any]) -> Claim:
 
 def _bracket(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> Claim:
     size = hood.size * max(1, hood.columns)
-    room = CALLS // max(1, hood.size) if callable(model.metric) else NEIGHBOUR_PAIRS // max(1, size)
+    room = CALLS // max(1, hood.size) if callable(metric_of(model)) else NEIGHBOUR_PAIRS // max(1, size)
     most = int(min(hood.size, max(64, min(2000, room))))
     wrong = asked = 0
     for own, X in queries(rows, _drawn(model, most)):

@@ -16,6 +16,7 @@ a power of two (`Geometry.scaled`), which changes none of their digits, and dist
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -208,24 +209,70 @@ def _matrices(value: Any) -> bool:
 
 
 FUNCTION = "a function d(x, z) of a query and a row"
-METRIC = param("the distance by which rows are near or far", default="minkowski", check=ChoiceOrFunction(METRICS, FUNCTION))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class MetricParam(ChoiceOrFunction):
+    """A metric by its name, as a function, or as a `DistanceMetric` of scikit-learn's."""
+
+    def accepts(self, value: Any) -> bool:
+        return super().accepts(value) or is_distance_object(value)
+
+
+METRIC = param("the distance by which rows are near or far", default="minkowski", check=MetricParam(METRICS, FUNCTION))  # fmt: skip
 P = param("the power of the Minkowski distance: 1 Manhattan, 2 Euclidean, inf Chebyshev", default=2, check=Range(low=0, open_low=True))  # fmt: skip
 METRIC_PARAMS = param("V or VI (its inverse) of metric='mahalanobis', W of 'quadratic', V (variances) of 'seuclidean', w (weights of columns) and p of 'minkowski'; keyword arguments of a function of yours", default=None, check=Free("a dict such as {'W': matrix}", words=(None,), check=_matrices))  # fmt: skip
 
 
+def is_distance_object(value: Any) -> bool:
+    """Whether a metric is an object of scikit-learn's (`DistanceMetric.get_metric(...)`), by its looks."""
+    return type(value).__module__ == "sklearn.metrics._dist_metrics" and hasattr(value, "pairwise")
+
+
+def metric_of(model: Metric) -> Any:
+    """The metric as a name or a function, also where it is an object of scikit-learn's."""
+    metric = model.metric
+    if not is_distance_object(metric):
+        return metric
+    name = re.sub(r"(Distance|Metric)?(32|64)?$", "", type(metric).__name__).lower()
+    if name not in METRICS or name in MATRICES:
+        raise ParameterError(
+            f"metric={type(metric).__name__} is a metric with parameters: give its name and metric_params, such as metric='minkowski', p=3."
+        )
+    return name
+
+
+def check_algorithm(model: Metric) -> None:
+    """Raise where a tree is asked for that such a metric cannot have."""
+    algorithm, metric = getattr(model, "algorithm", "auto"), metric_of(model)
+    if algorithm not in ("kd_tree", "ball_tree"):
+        return
+    if not callable(metric) and metric in POWERS and power_of(model) < 1:
+        raise ParameterError(
+            f'algorithm="{algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve this problem either set p >= 1 or algorithm="brute".'
+        )
+    own = own_metric(model)
+    if algorithm == "kd_tree" and (isinstance(own, NamedMetric) or metric == "hamming"):
+        raise ParameterError(
+            f"Metric {metric!r}{' with weights' if metric in POWERS else ''} is not valid for algorithm='kd_tree': its boxes tell nothing of such "
+            "distances. Use algorithm='auto' or 'brute', which find the same."
+        )
+
+
 def check_metric(model: Metric, d: int) -> None:
     """Raise where the hyper-parameters of the metric do not go together."""
-    if callable(model.metric):  # which says itself what it takes
+    check_algorithm(model)
+    if callable(metric_of(model)):  # which says itself what it takes
         return
     given = dict(model.metric_params or {})
-    allowed = MATRICES.get(model.metric, ())
+    allowed = MATRICES.get(metric_of(model), ())
     for name in given:
         if name not in allowed:
             wanted = " or ".join(repr(a) for a in allowed) if allowed else "none"
-            raise ParameterError(f"metric={model.metric!r} has no metric_params[{name!r}]; it takes {wanted}.")
+            raise ParameterError(f"metric={metric_of(model)!r} has no metric_params[{name!r}]; it takes {wanted}.")
     if len(given) > 1 and "V" in given:
         raise ParameterError("metric_params holds both V and VI: give one of them, the other is its inverse.")
-    if model.metric == "quadratic" and not given:
+    if metric_of(model) == "quadratic" and not given:
         raise ParameterError("metric='quadratic' needs metric_params={'W': matrix}, the W of (x − z)ᵀ W (x − z).")
     if "w" in given:
         _weights_of(model, d)
@@ -255,19 +302,24 @@ def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry
     own = own_metric(model)
     if own is not None:
         return Geometry(1.0, own=own)
-    if model.metric in POWERS:
+    if metric_of(model) in POWERS:
         if "p" in given:
             warn(
                 "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored.",
                 SyntaxWarning,
             )
+        if power_of(model) < 1:
+            warn(
+                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with `algorithm='brute'`.",
+                UserWarning,
+            )
         return Geometry(power_of(model)).scaled(low, high)
-    if model.metric in NORMS:
-        return Geometry(NORMS[model.metric], unit=model.metric == "cosine").scaled(low, high)
+    if metric_of(model) in NORMS:
+        return Geometry(NORMS[metric_of(model)], unit=metric_of(model) == "cosine").scaled(low, high)
     for name in ("W", "VI"):
         if name in given:
             return Geometry(2.0, root_of(given[name], d, f"metric_params[{name!r}]"), np.zeros(d))
-    if model.metric == "seuclidean":
+    if metric_of(model) == "seuclidean":
         return None if "V" not in given else Geometry(2.0, by_deviation(given["V"], d, None), np.zeros(d))
     if "V" in given:
         return Geometry(2.0, whitening(given["V"], d, None), np.zeros(d))
@@ -276,14 +328,14 @@ def plain_geometry(model: Metric, d: int, low: Floats, high: Floats) -> Geometry
 
 def own_metric(model: Metric) -> MetricFunction | NamedMetric | None:
     """What takes the place of a norm: a distance of `named_metrics`, or the function of the user's with its keyword arguments."""
-    if model.metric in POWERS and "w" in (model.metric_params or {}):
+    if metric_of(model) in POWERS and "w" in (model.metric_params or {}):
         w, p = np.asarray(model.metric_params["w"], dtype=np.float64), power_of(model)
         return NamedMetric(WEIGHTED, p, tuple(w.tolist()))
-    if isinstance(model.metric, str) and model.metric in NAMED:
-        return NamedMetric(model.metric)
-    if not callable(model.metric):
+    if isinstance(metric_of(model), str) and metric_of(model) in NAMED:
+        return NamedMetric(metric_of(model))
+    if not callable(metric_of(model)):
         return None
-    return partial(model.metric, **model.metric_params) if model.metric_params else model.metric
+    return partial(metric_of(model), **model.metric_params) if model.metric_params else metric_of(model)
 
 
 def fitted_geometry(model: Metric, engine: Engine, rows: Rows) -> Geometry:
@@ -291,7 +343,7 @@ def fitted_geometry(model: Metric, engine: Engine, rows: Rows) -> Geometry:
     one = Labels.of(np.zeros(1, dtype=np.int64))
     found = fold(engine, rows.blocks(), partial(_absorb, one, rows.names), merge_scatter)
     assert found is not None
-    if model.metric == "seuclidean":
+    if metric_of(model) == "seuclidean":
         V = np.diag(found.scatter[0]) / max(found.class_count[0] - 1.0, 1.0)
         return Geometry(2.0, by_deviation(V, rows.n_columns, rows.names), np.zeros(rows.n_columns))
     V = found.scatter[0] / found.class_count[0]

@@ -26,6 +26,7 @@ from assay.numerics import Array, Floats
 OF_BITS = ("jaccard", "dice", "russellrao", "sokalsneath", "rogerstanimoto", "sokalmichener", "yule")
 NAMED = ("sqeuclidean", "canberra", "braycurtis", "correlation", "haversine", "nan_euclidean", *OF_BITS, "precomputed")
 WEIGHTED = "minkowski, weighted"
+ABSENT = 1e300  # in the place of a distance that a sparse graph does not list
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class NamedMetric:
                 )
             if (X < 0).any():
                 raise DataError(
-                    "With metric='precomputed' X holds distances. Negative values in data passed to metric='precomputed'."
+                    "With metric='precomputed' X holds distances. Negative values in data passed to precomputed distance matrix."
                 )
         if self.w and len(self.w) != d:
             raise DataError(f"metric_params['w'] has {len(self.w)} weights for {d} columns: give one for each.")
@@ -90,6 +91,17 @@ class NamedMetric:
         if self.name == "braycurtis":
             return _ratio(top, bottom)
         return top if self.name != WEIGHTED else np.asarray(top ** (1.0 / self.p))
+
+
+def refuse_unlisted(k: int, distances: Floats) -> None:
+    """Raise where a row of distances has fewer than k that a graph lists."""
+    if distances.size and distances.max() >= ABSENT:
+        fewest = int((distances < ABSENT).sum(axis=1).min())
+        if fewest < k:
+            raise DataError(
+                f"{k} neighbors per samples are required, but some samples have only {fewest} neighbors in precomputed graph matrix. "
+                "Decrease number of neighbors used or recompute the graph with more neighbors."
+            )
 
 
 def _ratio(top: Floats, bottom: Floats) -> Floats:

@@ -19,8 +19,9 @@ import numpy as np
 
 from assay.engines import Engine, Part, Rows
 from assay.engines.engine import Threads
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.families.neighbours.metrics import Geometry
+from assay.families.neighbours.named_metrics import ABSENT, NamedMetric, refuse_unlisted
 from assay.families.neighbours.search import NO_ROW, NeighbourSearch
 from assay.numerics import Array, Floats
 
@@ -49,7 +50,27 @@ class Neighbourhood:
             at = np.minimum(np.searchsorted(self.numbers, without), len(self.numbers) - 1)
             without = np.where(self.numbers[at] == without, at, -1)
         r, rows = self.search.nearest(Z, k, without)
+        if self._are_listed:
+            refuse_unlisted(k, r)
         return r, rows if self.numbers is None else self.numbers[rows]
+
+    @property
+    def _are_listed(self) -> bool:
+        """Whether distances are given, and may be ABSENT."""
+        return isinstance(self.geometry.own, NamedMetric) and self.geometry.own.name == "precomputed"
+
+    def reduced_radius(self, radius: Any) -> Floats:
+        """A radius, or one for each query, as reduced distances."""
+        try:
+            given = np.asarray(radius, dtype=np.float64)
+        except (TypeError, ValueError):
+            given = np.full(1, np.nan)
+        if given.ndim > 1 or not (given >= 0).all() or isinstance(radius, bool | str):
+            raise ParameterError(f"radius={radius!r} is not possible: it must be a number ≥ 0, or one for each row.")
+        if self._are_listed:
+            given = np.minimum(given, np.nextafter(ABSENT, 0.0))
+        found = [self.geometry.reduced(float(r), self.columns) for r in np.unique(given)]
+        return np.asarray(found)[np.searchsorted(np.unique(given), given)]
 
     def within(self, Z: Floats, r: Floats) -> tuple[Array, Array, Floats]:
         """The rows up to a reduced distance of each mapped query: start (m + 1,), numbers and reduced distances."""
@@ -166,6 +187,16 @@ class Voters(NamedTuple):
     r: Floats
     rows: Array
     votes: Floats
+
+
+def refuse_no_votes(voters: Voters) -> None:
+    """Raise where a function of distances gives no voter of a query any weight."""
+    silent = np.flatnonzero(~(voters.votes > 0).any(axis=1))
+    if len(silent):
+        raise DataError(
+            "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are using a user-defined "
+            f"function. (First of query {silent[0]}.)"
+        )
 
 
 def first_votes(w: Floats, k: float) -> Floats:

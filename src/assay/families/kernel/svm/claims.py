@@ -48,7 +48,7 @@ def kernel_witness(kernel: Kernel) -> dict[str, Any]:
     return {"kernel": kernel.name, **numbers, **({} if kernel.own is None else {"own": kernel.own})}
 
 
-def _is_positive(witness: dict[str, Any]) -> bool | None:
+def is_positive(witness: dict[str, Any]) -> bool | None:
     """Whether the kernel is positive semidefinite for all rows (Mercer); None where the user gave it."""
     if witness["kernel"] == "poly":  # sums of products of positive semidefinite kernels
         return witness["degree"] in range(1025) and witness["coef0"] >= 0
@@ -65,7 +65,7 @@ def svc_claims(model: Any) -> tuple[Claim, ...]:
         "scheme": "two" if K == 2 else model.multi_class,
     }
     claims = [_gap(model, witness, "kernel_svm_gap"), _kkt(model, witness, "kernel_svm_kkt", CLASSES)]
-    if _is_positive(witness) is not False:
+    if is_positive(witness) is not False:
         claims += _margin(model, witness)
         claims += _leave_one_out(model, witness) if K == 2 else []
     return tuple(claims)
@@ -98,7 +98,7 @@ def _proved(model: Any) -> bool:
 
 def _gap(model: Any, witness: dict[str, Any], check: str) -> Claim:
     worst, tol, many = float(np.max(model.gap_)), float(model.tol), len(model.gap_)
-    positive = _is_positive(witness)
+    positive = is_positive(witness)
     kind: Kind = "proof"
     which = "" if many == 1 else f" in each of {many} problems"
     if positive is False:
@@ -167,7 +167,7 @@ def _margin(model: Any, witness: dict[str, Any]) -> list[Claim]:
         else "1/|w|, the distance in feature space between the hyperplane and where scores are 1"
     )
     share = f" (to a share of {model.tol / 10:g} of the objective)"
-    given = GIVEN if _is_positive(witness) is None else ""
+    given = GIVEN if is_positive(witness) is None else ""
     told = least + statement + share + given
     return [Claim("margin", told, _proved(model), "kernel_svm_margin", margin, witness=witness)]
 

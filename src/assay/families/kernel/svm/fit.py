@@ -31,6 +31,7 @@ from assay.families.kernel.functions import (
     in_long,
     is_power,
     needs_differences,
+    refuse_own_kernel,
     resolve,
 )
 from assay.families.kernel.svm.solve import (
@@ -383,11 +384,7 @@ class KernelMachine(Estimator):
     def to_record(self) -> Record:
         """The fitted model as plain data."""
         self._check_fitted()
-        if callable(self._fitted_with["kernel"]):
-            raise ModelFileError(
-                f"This {type(self).__name__} was fitted with a kernel function of yours, and a model file holds data, no code. Use one of "
-                "the named kernels, or kernel='precomputed' with the matrix of your function's values."
-            )
+        refuse_own_kernel(self)
         return super().to_record()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -38,6 +38,7 @@ class ColumnsOfClasses(NamedTuple):
     columns: Array
     start: int
     names: Sequence[str] | None
+    owner: str = "a density of counts"  # whose columns these are, for messages
 
     @property
     def values(self) -> Array:

@@ -8,6 +8,7 @@ probability is exactly zero (no smoothing) the logarithm is −∞; these events
     bernoulli     p(x_j | k) = p_kj^x_j (1 − p_kj)^(1 − x_j),  x_j ∈ {0, 1}      p_kj = (S_kj + α) / (N_kj + 2α)
     poisson       p(x_j | k) = λ_kj^x_j e^(−λ_kj) / x_j!                         λ_kj = (S_kj + α) / (N_kj + α)
     multinomial   p(x | k) ∝ Π_j θ_kj^x_j                                        θ_kj = (S_kj + α_j) / Σ_j (S_kj + α_j)
+    complement    1 / p(x | not k)                                               the same, of the sums of all classes but k
 
 N counts the values present in each class, S is their sum; α = 0 is maximum likelihood. For poisson, each column counts on its own and α
 stands for that many further rows with a count of one; the multinomial columns of a row are draws from one urn a class (words of a text).
@@ -95,7 +96,7 @@ def refuse_negative(part: ColumnsOfClasses) -> None:
     part.refuse_infinite()
     part.refuse_where(
         part.values < 0,
-        "Negative values in data passed to a density of counts",
+        f"Negative values in data passed to {part.owner}",
         "Counts cannot be negative: use gaussian for such a column.",
     )
 
@@ -126,6 +127,18 @@ def estimate_multinomial(s: ValueSums, alpha: Array) -> Floats:
     return theta
 
 
+def of_others(s: ValueSums) -> ValueSums:
+    """For each class the sums of all others: those before it and those after it, so that nothing is lost to a difference."""
+    return ValueSums(*(_without_own(part) for part in s))
+
+
+def _without_own(part: Floats) -> Floats:
+    found = np.zeros(part.shape)
+    found[1:] += np.cumsum(part[:-1], axis=0)
+    found[:-1] += np.cumsum(part[:0:-1], axis=0)[::-1]
+    return found
+
+
 def poisson_density(rate: Floats) -> Linear:
     """log p(x | k) = Σ x log λ − λ, without log x!."""
     return Linear.of(safe_log(rate), -rate, whole=True)
@@ -134,6 +147,29 @@ def poisson_density(rate: Floats) -> Linear:
 def multinomial_density(theta: Floats) -> Linear:
     """log p(x | k) = Σ x log θ, without the number of orders."""
     return Linear.of(safe_log(theta), np.zeros_like(theta))
+
+
+def complement_density(theta: Floats, norm: bool) -> Linear:
+    """−Σ x log θ of all other classes."""
+    return Linear.of(*_decided(complement_weights(theta, norm)))
+
+
+def complement_weights(theta: Floats, norm: bool) -> Floats:
+    """−log θ, with `norm` divided by their sum: for a share of zero the limit of smoothing that vanishes."""
+    weights: Floats = -safe_log(theta)
+    if norm:
+        never = np.isinf(weights)
+        weights = np.where(never.any(axis=1, keepdims=True), never, weights)
+        weights = weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return weights
+
+
+def _decided(weights: Floats) -> tuple[Floats, Floats]:
+    """Slopes and bases: a column that only one class has excludes the others; one that none has says nothing."""
+    only = np.isposinf(weights)
+    some = only.any(axis=0) & ~only.all(axis=0)
+    slopes = np.where(some, np.where(only, 0.0, -np.inf), np.where(only, 0.0, weights))
+    return slopes, np.zeros_like(slopes)
 
 
 class Linear(NamedTuple):
