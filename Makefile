@@ -7,7 +7,7 @@ JOBS ?= 2
 MINUTES ?= 60
 SEED ?= 0
 
-.PHONY: demo test lint types imports page tests other-python docs fuzz peer wheel bench clean
+.PHONY: demo test lint types imports page programs compiled tests pytest other-python docs fuzz peer wheel bench clean
 
 # its second command must not compile all modules again
 demo: export PYTHONDONTWRITEBYTECODE :=
@@ -18,7 +18,10 @@ demo: $(VENV)/.user
 	@echo '$$ assay verify coins.assay coins'
 	@$(BIN)/assay verify coins.assay coins
 
-test: lint types imports page tests other-python
+# what takes one processor goes side by side, and beside what compiles and what waits for a network; then come the tests
+test:
+	@$(MAKE) --no-print-directory -j$(JOBS) lint compiled types other-python imports
+	@$(MAKE) --no-print-directory pytest
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -34,16 +37,24 @@ imports: $(VENV)/.dev
 page:
 	@tools/check-page
 
-# the tests start hundreds of processes: without bytecode on disk each would compile all modules again
-tests: export PYTHONDONTWRITEBYTECODE :=
-tests: $(VENV)/.dev
+# one after another: apt-get and npm would wait for each other, and not for ever
+programs: page
 	@tools/postgres
 	@tools/chromium
 	@tools/axe
+
+# the tests start hundreds of processes: without bytecode on disk each would compile all modules again
+compiled pytest: export PYTHONDONTWRITEBYTECODE :=
+compiled: $(VENV)/.dev
 	$(BIN)/python tests/compile_first.py $(JOBS)
+
+tests: programs compiled
+	@$(MAKE) --no-print-directory pytest
+
+pytest: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
-other-python: $(VENV)/.dev
+other-python: $(VENV)/.dev programs
 	@tools/other-python $(BIN)/python
 
 # offline: formulas are MathML, search and styles lie beside the pages; a warning is an error, and every example runs

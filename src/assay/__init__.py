@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assay.families.boosting.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
+    from assay.families.kernel.features.estimators import RBFSampler as RBFSampler
     from assay.families.neighbours.nearest import KDTree as KDTree
     from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from assay.selection.compare import compare as compare
     from assay.selection.comparison import Comparison as Comparison
     from assay.selection.loading import load as load
+    from assay.selection.several_targets import Comparisons as Comparisons
+    from assay.selection.several_targets import compare_targets as compare_targets
     from assay.selection.splits import Resampling as Resampling
     from assay.selection.table_model import TableModel as TableModel
     from assay.selection.training import train as train
@@ -56,6 +59,7 @@ _ELSEWHERE = {
     "load": "assay.selection.loading",
     "models": "assay.families",
     "Nystroem": "assay.families.kernel.features.estimators",
+    "RBFSampler": "assay.families.kernel.features.estimators",
     "RandomFourier": "assay.families.kernel.features.estimators",
     "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
     "HistGradientBoostingRegressor": "assay.families.boosting.estimators",
@@ -69,6 +73,8 @@ _ELSEWHERE = {
     "rows": "assay.tables",
     "compare": "assay.selection.compare",
     "Comparison": "assay.selection.comparison",
+    "Comparisons": "assay.selection.several_targets",
+    "compare_targets": "assay.selection.several_targets",
     "Resampling": "assay.selection.splits",
     "TableModel": "assay.selection.table_model",
     "train": "assay.selection.training",

@@ -28,6 +28,7 @@ TAMPERED = {
     "constant_answer": ["answer", "tolerance"],
     "constant_class": ["shares", "tolerance"],
     "constant_number": ["mean", "tolerance"],
+    "constant_probabilities": ["probabilities", "tolerance"],
     "cross_validation": ["fold_weights", "strengths"],
     "custom_loss": ["coef", "intercept", "strengths", "tolerance"],
     "deviance_gap": ["coef", "intercept", "objective", "power", "strengths", "tolerance"],
@@ -107,6 +108,7 @@ TAMPERED = {
 #: numbers of the witness that are the claim themselves
 WRONG = {
     "boxed_duality_gap": "bound",
+    "constant_probabilities": "probabilities",
     "custom_loss": "bound",
     "deviance_gap": "bound",
     "discriminant_boundary": "b",

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from assay.cli.compare import Lines, LiveTable
+from assay.cli.watching import Lines, LiveTable
 
 ALIASES = [("svm", "linear-svc", ("--C", "10")), ("nb", "naive-bayes", ()), ("logistic", "logistic-regression", ())]
 

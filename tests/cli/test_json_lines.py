@@ -48,7 +48,7 @@ def test_every_event_and_field_is_documented(lines):
 
 
 def test_every_event_that_a_comparison_tells_is_known():
-    from assay.cli.compare import EVENTS
+    from assay.cli.watching import EVENTS
 
     sources = (Path(__file__).parents[2] / "src" / "assay" / "selection").glob("*.py")
     told = {name for path in sources for name in re.findall(r'emit\((?:[\w."]+, )?\("(\w+)"', path.read_text("utf-8"))}

@@ -7,11 +7,13 @@ from typing import Any
 
 from fuzz.case import Case
 from fuzz.closed_forms import baseline_shares, counts, discriminant_means, priors, weighted_means
+from fuzz.deviances import deviance
 from fuzz.feature_maps import approximation, on_features
 from fuzz.forest_votes import forest_leaves, out_of_bag
 from fuzz.kernel_optima import hard_margin, svc, svr
 from fuzz.kernel_runs import kernel_counts, kernel_replay, kernel_scores
 from fuzz.least_squares_optima import least_squares
+from fuzz.left_out import constant, ridge_left_out
 from fuzz.linear_optima import boxed_gap, duality_gap
 from fuzz.network_tangents import network
 from fuzz.perceptron_runs import errors, replay
@@ -24,6 +26,9 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "normal_equations": least_squares,
     "duality_gap": duality_gap,
     "boxed_duality_gap": boxed_gap,
+    "deviance_gap": deviance,
+    "ridge_leave_one_out": ridge_left_out,
+    "constant_answer": constant,
     "kernel_svm_gap": svc,
     "kernel_svr_gap": svr,
     "separability_hulls": hulls,

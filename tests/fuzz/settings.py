@@ -24,9 +24,10 @@ LEFT = {
     "copy_X",
     "max_fun",
     "validation_rows",
-    "positive",
     "refit",
 }
+#: what all models but these refuse
+ONLY = {"positive": {"linear-regression", "ridge"}}
 #: the most of whole numbers that cost time
 MOST = {
     "n_estimators": 6,
@@ -153,7 +154,7 @@ def draw_setting(rng: Rng, name: str, classes: np.ndarray, d: int) -> dict[str, 
     share = one_of(rng, 0.0, 0.15, 0.4)
     found = {key: value for first, more in ALWAYS.items() if first in table for key, value in more.items()}
     for key, given in table.items():
-        if key not in LEFT and maybe(rng, max(share, OFTEN.get(key, 0.0))):
+        if key not in LEFT and name in ONLY.get(key, {name}) and maybe(rng, max(share, OFTEN.get(key, 0.0))):
             value = draw_value(rng, key, given, classes, d)
             if given.accepts(value):
                 found[key] = value

@@ -1,17 +1,11 @@
-"""`assay compare`: every model on a table, searched and judged on rows it never saw; one is recommended.
-
-While it runs a terminal shows a line a model with its progress, the time left, and the best so far; programs that watch it are told the events as
-JSON, one object a line (`--json-lines`; docs/events.md has the fields).
-"""
+"""`assay compare`: every model on a table, searched and judged on rows it never saw; one is recommended."""
 
 from __future__ import annotations
 
-import json
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,101 +25,19 @@ from assay.cli.options import (
 from assay.cli.shell import Shell, command_line, show
 from assay.cli.tables import chosen_target, open_source
 from assay.cli.train import check_writable, save
+from assay.cli.watching import watching
 
-SCHEMA = "assay.compare.events/1"
-OnEvent = Callable[[str, Any], None]
+SEVERAL = "assay.compare.targets/1"
 WAYS = ["auto", "holdout", "k-fold", "repeated", "leave-one-out", "bootstrap", "time"]
 UNFINISHED = ("timeout", "out of time", "interrupted")
 
 
-class EventLines:
-    """Prints what a comparison tells its listeners as it comes; `at` is the time since the start in seconds."""
-
-    def __init__(self) -> None:
-        self.began, self.started = time.monotonic(), set[str]()
-
-    def __call__(self, key: str, event: Any) -> None:
-        made = EVENTS.get(event[0])
-        if made is None:
-            return
-        if key and key not in self.started and event[0] in ("split", "fold", "fits", "ended"):
-            self.started.add(key)
-            self.line("model-started", {"model": key})
-        for name, fields in made(key, *event[1:]).items():
-            self.line(name, fields)
-
-    def line(self, name: str, fields: dict[str, Any]) -> None:
-        """One line."""
-        from assay.selection.comparison import plain
-
-        at = round(time.monotonic() - self.began, 3)
-        show(json.dumps(plain({"event": name, "at": at, **fields}), ensure_ascii=False))
-
-
-Events = dict[str, dict[str, Any]]
-
-
-def _plan(_: str, models: list[str], asked: Any, rows: int) -> Events:
-    question = {
-        "target": asked.target,
-        "task": asked.task,
-        "loss": asked.loss,
-        "resampling": asked.resampling.to_data(),
-    }
-    return {"plan": {"schema": SCHEMA, "rows": rows, "models": models, **question}}
-
-
-def _halving(_: str, share: float, models: list[str]) -> Events:
-    return {"round": {"share": share, "models": models}}
-
-
-def _few(_: str, rows: int, models: list[str]) -> Events:
-    return {"few-rows": {"rows": rows, "models": models}}
-
-
-def _split(_: str, number: int, of: int) -> Events:
-    return {}
-
-
-def _fits(key: str, done: int, of: int) -> Events:
-    return {"searching": {"model": key, "fits": done, "of": of}}
-
-
-def _fold(key: str, number: int, of: int, risk: float, train_risk: float) -> Events:
-    return {"fold-done": {"model": key, "fold": number, "of": of, "risk": risk, "train_risk": train_risk}}
-
-
-def _ended(key: str, state: str, message: str, seconds: float, risk: float | None) -> Events:
-    return {
-        "model-ended": {"model": key, "state": state, "message": message, "seconds": round(seconds, 4), "risk": risk}
-    }
-
-
-def _refit(key: str, rows: int) -> Events:
-    return {"refit": {"model": key, "rows": rows}}
-
-
-def _warning(key: str, message: str) -> Events:
-    return {"warning": {"model": key or None, "message": message}}
-
-
-EVENTS: dict[str, Callable[..., Events]] = {
-    "plan": _plan,
-    "halving": _halving,
-    "few": _few,
-    "split": _split,
-    "fits": _fits,
-    "fold": _fold,
-    "ended": _ended,
-    "refit": _refit,
-    "warning": _warning,
-}
-
-
 @click.command()
 @data_argument
-@click.option("--target", metavar="COLUMN", help="The column to predict.")
-@click.option("--out", metavar="FILE", help="Save the recommended model.")
+@click.option(
+    "--target", metavar="COLUMN[,COLUMN]", help="The column to predict; several are compared one after another."
+)
+@click.option("--out", metavar="FILE", help="Save the recommended model (of several targets: FILE-TARGET for each).")
 @click.option("--report", metavar="FILE", help="Write a report: one HTML file that needs nothing else.")
 @click.option("--report-models", metavar="all|A,B,…", help="Whose pages of the report are unfolded, and so printed (default: the recommended model's).")  # fmt: skip
 @click.option("--models", metavar="A,B,…", help="Only these models (default: all that fit the target).")
@@ -181,8 +93,9 @@ def command(
     Exit codes: 0 done, 5 the budget ran out before all were finished (or the time before any but the baseline), 130 interrupted (what was finished is shown).
     """
     from assay.selection.compare import compare
+    from assay.selection.several_targets import check_targets, each_target
 
-    columns["target"] = chosen_target(data, columns["target"])
+    text = chosen_target(data, columns.pop("target"))
     if json_lines and out == "-":
         raise click.UsageError("Lines of JSON and a model file cannot both go to standard output: give --out a name.")
     shell = replace(shell, as_json=shell.as_json or json_lines, json_lines=json_lines)
@@ -196,21 +109,49 @@ def command(
         check_possible()
     unfolded = _reported(report_models, report)
     source = open_source(data, opening, shell)
-    with watching(shell) as on_event:
-        found = compare(
-            source,
-            models=names_of(models),
-            without=names_of(without) or (),
-            params=_params(params),
-            share=holdout,
-            refit=refit and out is not None,  # what nobody keeps need not be fitted
-            on_event=on_event,
-            **columns,
-            **asked,
-        )
-    _note_surprises(found, asked["task"], shell)
-    found.question["command"] = command_line(click.get_current_context())
-    _hand_over(found, out, report, unfolded, shell)
+    targets = targets_of(text, source.types)
+    if len(targets) > 1:
+        check_targets(source, targets, columns["features"])
+        if out == "-":
+            raise click.UsageError("The models of several targets cannot all go to standard output: give --out a name.")
+    ways = each_target(targets, columns.pop("features"), columns.pop("kinds"), asked.pop("budget"))
+    work = Places.of(targets, out, report)
+    codes: list[int] = []
+    with documents(shell, many=len(targets) > 1) as hand_in:
+        for (target, how), places in zip(ways, work, strict=True):
+            if len(targets) > 1:
+                if codes and not shell.as_json:
+                    show("\n")
+                shell.note(f"target {len(codes) + 1} of {len(targets)}: {target}")
+            with watching(shell) as on_event:
+                found = compare(
+                    source,
+                    target,
+                    models=names_of(models),
+                    without=names_of(without) or (),
+                    params=_params(params),
+                    share=holdout,
+                    refit=refit and out is not None,  # what nobody keeps need not be fitted
+                    on_event=on_event,
+                    **columns,
+                    **how,
+                    **asked,
+                )
+            _note_surprises(found, asked["task"], shell)
+            found.question["command"] = command_line(click.get_current_context())
+            _hand_over(found, places, unfolded, shell, hand_in)
+            codes.append(_exit_code(found))
+            if found.interrupted:
+                break
+    return next(filter(None, codes[::-1]), 0)
+
+
+def targets_of(text: str, columns: Collection[str]) -> list[str]:
+    """The columns to predict: the one of this name, or those that a line such as a CSV's first names."""
+    return [text] if text in columns else names_of(text) or [text]
+
+
+def _exit_code(found: Any) -> int:
     if found.interrupted:
         return 143 if any("SIGTERM" in entry.message for entry in found.entries) else 130
     late = any(entry.state == "out of time" or entry.learnt_from is not None for entry in found.entries)
@@ -252,12 +193,54 @@ def _reported(names: str | None, report: str | None) -> str | list[str] | None:
     return [model_class(registered(name)).name for name in names_of(names) or ()]
 
 
-def _hand_over(found: Any, out: str | None, report: str | None, unfolded: str | list[str] | None, shell: Shell) -> None:
+@dataclass(frozen=True)
+class Places:
+    """Where the model and the report of a target go."""
+
+    out: str | None
+    report: str | None
+
+    @classmethod
+    def of(cls, targets: list[str], out: str | None, report: str | None) -> list[Places]:
+        """One target: where was asked. Several: beside it, with the target in the name."""
+        if len(targets) == 1:
+            return [cls(out, report)]
+        names: list[str] = []
+        for target in targets:
+            name = re.sub(r"[^\w.-]+", "-", target).strip("-.") or "target"
+            names.append(name if name not in names else f"{name}-{len(names) + 1}")
+        return [cls(_beside(out, name), _beside(report, name)) for name in names]
+
+
+def _beside(file: str | None, name: str) -> str | None:
+    """model-price.assay of model.assay."""
+    return None if file is None else str(Path(file).with_name(f"{Path(file).stem}-{name}{Path(file).suffix}"))
+
+
+HandIn = Callable[[dict[str, Any]], None]
+
+
+@contextmanager
+def documents(shell: Shell, many: bool) -> Iterator[HandIn]:
+    """What a target's comparison says in JSON is handed in here: printed at once, or with those of the others as one document."""
+    if shell.json_lines or not many:
+        yield lambda document: shell.result(document, "")
+        return
+    found: list[dict[str, Any]] = []
+    try:
+        yield found.append
+    finally:
+        if shell.as_json:
+            shell.result({"schema": SEVERAL, "targets": found}, "")
+
+
+def _hand_over(found: Any, places: Places, unfolded: str | list[str] | None, shell: Shell, hand_in: HandIn) -> None:
     """Save the model, print the verdict, write the report, in this order: what may have taken hours to find is not lost by what comes later.
 
     JSON is one document, which says what was written: it comes last, whatever happens.
     """
     written: dict[str, str | None] = {"out": None, "report": None}
+    out, report = places.out, places.report
     say = _speaker(out, shell)
     try:
         try:
@@ -273,7 +256,7 @@ def _hand_over(found: Any, out: str | None, report: str | None, unfolded: str | 
             say(f"report: {report} ({Path(report).stat().st_size / 1e6:.1f} MB)")
     finally:
         if shell.as_json and out != "-":
-            _print_json(found, written, shell)
+            hand_in(_document(found, written, shell))
 
 
 def _speaker(out: str | None, shell: Shell) -> Callable[[str], None]:
@@ -292,13 +275,14 @@ def _save_recommended(found: Any, out: str | None, shell: Shell, written: dict[s
     written["out"] = out
 
 
-def _print_json(found: Any, written: dict[str, str | None], shell: Shell) -> None:
+def _document(found: Any, written: dict[str, str | None], shell: Shell) -> dict[str, Any]:
     from assay.selection.comparison import plain
 
     data = found.to_data()
     data.pop("schema")
     event = {"event": "verdict", "at": found.provenance.get("seconds")} if shell.json_lines else {}
-    shell.result(plain({**event, **data, **written}), "")
+    document: dict[str, Any] = plain({**event, **data, **written})
+    return document
 
 
 def certified(found: Any) -> None:
@@ -330,133 +314,3 @@ def _params(pairs: tuple[str, ...]) -> dict[str, dict[str, Any]]:
         check_names(cls, {param: None})
         found.setdefault(cls.name, {})[param] = cls.params[param].parse(text) if param in cls.params else text
     return found
-
-
-@contextmanager
-def watching(shell: Shell) -> Iterator[OnEvent]:
-    """Within, events of a comparison are shown on standard error: a live table on a terminal, else a line a finished model; and as lines of
-    JSON on standard output where these were asked for."""
-    if shell.json_lines:
-        with watching(replace(shell, json_lines=False)) as shown:
-            yield _both(shown, EventLines())
-        return
-    if shell.quiet or not sys.stderr.isatty():
-        with shell.warnings_noted():
-            yield Lines(shell)
-        return
-    from rich.console import Console
-    from rich.live import Live
-
-    board = LiveTable()
-    with shell.warnings_noted(), Live(board, console=Console(stderr=True), refresh_per_second=8, transient=True):
-        yield board
-
-
-def _both(first: OnEvent, second: OnEvent) -> OnEvent:
-    def on_event(key: str, event: Any) -> None:
-        first(key, event)
-        second(key, event)
-
-    return on_event
-
-
-class Lines:
-    """A line for each model as it ends."""
-
-    def __init__(self, shell: Shell) -> None:
-        self.shell, self.total, self.ended = shell, 0, 0
-        self.spoken = InWords()
-
-    def __call__(self, key: str, event: Any) -> None:
-        if event[0] == "plan":
-            self.total, self.spoken = len(event[1]), InWords.of(event[1], event[2].loss)
-            self.shell.note(f"{event[3]} rows, {self.total} models: {'; '.join(self.spoken.titles.values())}")
-        elif event[0] == "ended":
-            self.ended += 1
-            risk = "" if event[4] is None else f", {self.spoken.risk(event[4])}"
-            why = f" ({event[2]})" if event[2] else ""
-            took = f" in {event[3]:.1f} s" if event[3] else ""  # one that was not begun took none
-            self.shell.note(f"[{self.ended}/{self.total}] {self.spoken.title(key)}: {event[1]}{why}{took}{risk}")
-
-
-@dataclass(frozen=True)
-class InWords:
-    """How models and risks are called while they run: as in the ranking at the end."""
-
-    titles: Mapping[str, str] = field(default_factory=dict)
-    loss: str = "zero-one"
-
-    @classmethod
-    def of(cls, names: Sequence[str], loss: str) -> InWords:
-        from assay.selection.text import titles_of
-
-        return cls(titles_of(names), loss)
-
-    def title(self, name: str) -> str:
-        return self.titles.get(name, name)
-
-    def risk(self, value: float) -> str:
-        from assay.selection.text import measured_risk
-
-        return measured_risk(self.loss, value)
-
-
-class LiveTable:
-    """The live table."""
-
-    def __init__(self) -> None:
-        self.began = time.monotonic()
-        self.names: list[str] = []
-        self.spoken = InWords()
-        self.share: dict[str, float] = {}
-        self.splits: dict[str, tuple[int, int]] = {}
-        self.state: dict[str, str] = {}
-        self.risk: dict[str, float] = {}
-        self.started: dict[str, float] = {}
-
-    def __call__(self, key: str, event: Any) -> None:
-        kind = event[0]
-        if kind == "plan":
-            self.names, self.spoken = list(event[1]), InWords.of(event[1], event[2].loss)
-        elif kind == "split":
-            self.started.setdefault(key, time.monotonic())
-            self.splits[key] = (event[1], event[2])
-            self.share[key] = event[1] / (event[2] + 1)
-        elif kind == "fits":
-            at, of = self.splits.get(key, (0, 1))
-            self.share[key] = (at + event[1] / (event[2] + 1)) / (of + 1)
-        elif kind == "ended":
-            self.state[key], self.share[key] = event[1], 1.0
-            if event[4] is not None:
-                self.risk[key] = event[4]
-
-    def left(self) -> str:
-        """How long it may still take, by what is done so far."""
-        done = sum(self.share.values()) / max(1, len(self.names))
-        spent = time.monotonic() - self.began
-        if done <= 0.02 or spent < 1:
-            return ""
-        return f"about {spent * (1 - done) / done:.0f} s left"
-
-    def __rich__(self) -> Any:
-        from rich.progress_bar import ProgressBar
-        from rich.table import Table
-
-        best = min(self.risk, key=lambda name: self.risk[name], default=None)
-        table = Table(box=None, pad_edge=False, show_header=False, title_justify="left", title=self._title(best))
-        for _ in range(4):
-            table.add_column()
-        for name in self.names:
-            risk = self.spoken.risk(self.risk[name]) if name in self.risk else ""
-            state = self.state.get(name, "running" if name in self.share else "waiting")
-            bar = ProgressBar(total=1.0, completed=self.share.get(name, 0.0), width=24)
-            table.add_row(
-                self.spoken.title(name), bar, risk, "best so far" if name == best else "" if state == "done" else state
-            )
-        return table
-
-    def _title(self, best: str | None) -> str:
-        if not self.names:
-            return "reading the table"
-        ended = len(self.state)
-        return f"{ended} of {len(self.names)} models  {self.left()}"

@@ -103,6 +103,7 @@ class Problem:
     prepare: Callable[[Block], Block] | None = None  # makes targets and weights of a block whose y are still labels
     intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
     sample: int = 1  # every how many rows one enters the Hessian of a Newton step
+    floor: float = 0.0  # a sum of losses of numbers below this is their rounding alone
 
     @property
     def n_rows(self) -> int | None:

@@ -145,9 +145,11 @@ def gap_claim(objective: Objective, model: Any) -> Claim:
 
 def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
     """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
+    met = not model.gap_.any() and model.objective_.any()
+    or_met = ", or of targets that are met no more than rounding leaves" if met else ""
     statement = (
         f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: at most a share of {objective.tol:g} above the least value "
-        f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound"
+        f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound{or_met}"
     )
     return within_tolerance(objective, model, "duality gap", "boxed_duality_gap", statement, step=step, box=CLAIM_BOX)
 

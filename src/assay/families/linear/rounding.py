@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block
-from assay.families.linear.problem import PosedProblem, about_centre, about_zero, terms_of_scores
+from assay.families.linear.problem import DIFFERENCES, PosedProblem, about_centre, about_zero, terms_of_scores
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.solvers.newton import boxed_gap
@@ -23,7 +23,6 @@ from assay.solvers.softmax_problem import SoftmaxProblem
 
 EPS = float(np.finfo(np.float64).eps)
 SAME = 1e-11  # a relative change of the objective that nobody will notice
-DIFFERENCES = ("squared", "huber")  # losses of z − t
 ROUNDINGS = 16  # what adding up a score may be off by, in roundings of its largest term
 BOUNDED = ("hinge", "log")  # losses whose slope is at most 1
 CURVATURES = {"log": 0.25, "softmax": 0.5, "squared": 1.0, "huber": 1.0, "squared hinge": 2.0}  # at most
@@ -148,6 +147,8 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     rows that digit is more than the whole of it, and no sum of losses can tell how near the least value it is.
     """
     problem, seen = posed.problem, max(NEGLIGIBLE, SEEN * tol) * at.objective
+    if isinstance(problem, Problem) and problem.penalty.free[:-1].any() and at.objective <= problem.floor > 0:
+        return at._replace(gap=0.0 if _meets(problem, w) else np.inf)
     if not at.gap <= tol:
         return at
     there = about_centre(w, problem.centre)
@@ -166,6 +167,12 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
         return at
     lost = problem.fold(partial(_lost_block, problem.loss.name, there, problem.centre), float.__add__)
     return at._replace(gap=at.gap + max(0.0, lost - seen) / at.objective) if at.objective > 0 else at
+
+
+def _meets(problem: Problem, w: Floats) -> bool:
+    """Whether whoever adds up these scores again finds losses no greater than what rounding leaves."""
+    step = 0.5 * (len(w) + 2) * EPS * (terms_of_scores(w, problem.centre) + float(problem.scale[:-1] @ np.abs(w[:-1])))
+    return bool(float(sum(problem.reach.weights)) * step**2 <= 0.25 * problem.floor)
 
 
 def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float) -> float:

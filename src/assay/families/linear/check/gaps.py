@@ -43,6 +43,7 @@ BENDS = {
     "squared hinge": 2.0,
 }  # the most that losses are curved
 ADD_UP = 8.0  # times the root of the sum of their squares: so much roundings of many rows add up to at most
+MET = 256  # roundings of a target, a term of its score, within which a row is met
 SLACK = 1.001  # the bound is summed in another order than the solver's
 
 
@@ -365,7 +366,7 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
     if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.curvature is None or box < 10:
         return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
     shape = shape_of(claim, rows, bool(w["fit_intercept"]))
-    worst, totals = 0.0, []
+    worst, totals, floors = 0.0, [], []
     steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
     for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
         step, seen = shape.weights(v), _seen(tolerance)
@@ -376,9 +377,19 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
         ):  # b of a step far from zero has no digits to prove it by
             step = step + _newton_step(claim, rows, case, shape, step, g)
             bound = float(np.maximum(bound, _boxed_bound(claim, rows, case, shape, step)[1]))
-        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
+        floors.append(_floor(claim, rows, case))
+        met = value <= floors[-1]  # of losses that are their own rounding nothing can fall
+        worst = float(np.maximum(worst, 0.0 if met else (value - bound) / value))  # NaN stays, and is refused
         totals.append(value)
-    return _verdict(claim, rows, worst, totals)
+    return _verdict(claim, rows, worst, totals, floors)
+
+
+def _floor(claim: Claim, rows: CheckedRows, case: Case) -> float:
+    """Σ c (some roundings of t)², of losses of z − t: what is left of them where the rows are met."""
+    if claim.witness["loss"] not in ("squared", "huber"):
+        return 0.0
+    squares = sum(float(c @ target_of(case, codes) ** 2) for _, codes, c in blocks(claim, rows))
+    return squares * (MET * (len(case.w) + 2) * EPS) ** 2
 
 
 def _boxed_bound(
