@@ -28,6 +28,7 @@ TAMPERED = {
     "constant_answer": ["answer", "tolerance"],
     "constant_class": ["shares", "tolerance"],
     "constant_number": ["mean", "tolerance"],
+    "constant_probabilities": ["probabilities", "tolerance"],
     "cross_validation": ["fold_weights", "strengths"],
     "custom_loss": ["coef", "intercept", "strengths", "tolerance"],
     "deviance_gap": ["coef", "intercept", "objective", "power", "strengths", "tolerance"],
@@ -40,6 +41,7 @@ TAMPERED = {
     "hard_margin": ["coef", "dual_rows", "dual_values", "intercept"],
     "held_out_error": ["confidence", "errors", "hoeffding", "interval", "rows"],
     "held_out_loss": ["confidence", "interval", "loss", "rows", "standard_error"],
+    "huber_gap": ["coef", "intercept", "objective", "scale", "strengths", "tolerance"],
     "inverse_hessian": ["coef", "covariance", "intercept"],
     "kernel_approximation": ["largest", "rows", "trace"],
     "kernel_features": ["frequencies", "landmarks", "map", "offset"],
@@ -107,6 +109,7 @@ TAMPERED = {
 #: numbers of the witness that are the claim themselves
 WRONG = {
     "boxed_duality_gap": "bound",
+    "constant_probabilities": "probabilities",
     "custom_loss": "bound",
     "deviance_gap": "bound",
     "discriminant_boundary": "b",
@@ -115,6 +118,7 @@ WRONG = {
     "discriminant_singular": "rank",
     "duality_gap": "bound",
     "hard_margin": "bound",
+    "huber_gap": "bound",
     "inverse_hessian": "covariance",
     "naive_bayes_bernoulli": "p",
     "naive_bayes_categorical": "p",

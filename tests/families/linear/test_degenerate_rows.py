@@ -93,3 +93,27 @@ def test_a_gap_that_the_last_digits_of_multipliers_hide_is_not_claimed(model):
         certificate = model.fit(X, y).certificate_
     found = certificate.verify(X, y)
     assert all(v.holds for claim, v in zip(certificate.claims, found) if claim.holds), found
+
+
+@pytest.mark.parametrize("model", [assay.ElasticNet(alpha=0.0), assay.TweedieRegressor(alpha=0.0)])
+def test_rows_that_weights_without_a_penalty_meet_are_soon_met_and_verified(model):
+    rng = np.random.default_rng(0)
+    certified = 0
+    for _ in range(12):
+        n, d = rng.integers(1, 5), rng.integers(1, 5)
+        X, y, w = rng.standard_normal((n, d)).round(2), rng.standard_normal(n).round(2), 1e-25 * rng.random(n)
+        fitted = model.fit(X, y, w)
+        assert fitted.n_iter_ < 50
+        assert fitted.certificate_.verify(X, y, w).holds == fitted.certificate_.holds
+        certified += fitted.certificate_.holds
+    assert certified >= 10
+
+
+@pytest.mark.parametrize("model", [assay.ElasticNet(alpha=0.0), assay.TweedieRegressor(alpha=0.0)])
+def test_weights_that_do_not_meet_rows_as_nearly_as_rounding_are_refused(model):
+    X, y = np.array([[1.0], [0.0], [0.0]]), np.array([-1.0, 0.6, 0.6])
+    fitted = model.fit(X, y)
+    fitted.coef_ = fitted.coef_ + 1e-9
+    fitted._claims = None
+    record = fitted.to_record()
+    assert not type(model).from_record(record).certificate_.verify(X, y).holds

@@ -99,3 +99,32 @@ def test_classes_that_are_not_balanced_alike_in_all_folds_are_verified():
     model = assay.LogisticRegressionCV(Cs=2, class_weight="balanced", l1_ratios=[0.0, 0.5]).fit(X, labels)
     assert model.certificate_.verify(X, labels).holds
     assert model.scores_.shape == (5, 2, 2)
+
+
+def test_errors_on_rows_left_out_of_columns_in_units_far_apart_are_verified():
+    rng = np.random.default_rng(0)
+    units = np.array([1e7, 1.0, 1e-7])
+    X = rng.standard_normal((12, 3)) * units
+    y = X @ (1 / units) + rng.standard_normal(12)
+    for model, target in ((assay.RidgeCV(), y), (assay.RidgeClassifierCV(), y > 0)):
+        certificate = model.fit(X, target).certificate_
+        assert certificate.holds
+        assert certificate.verify(X, target).holds, str(certificate.verify(X, target))
+
+
+def test_errors_on_rows_left_out_are_claimed_where_rounding_does_not_decide_them():
+    X = np.array([[-0.2, 7e6, 3e-7], [-0.4, -2e7, -7e-8], [0.4, -2e7, 8e-8], [-0.2, 6e6, -8e-8]])
+    y = np.array([2.0, 1.0, 1.0, 0.06])
+    certificate = assay.RidgeCV().fit(X, y).certificate_
+    assert certificate.verify(X, y).holds, str(certificate.verify(X, y))
+    collinear = np.column_stack([1e8 * X, 1e8 * (X[:, 0] + X[:, 1])])
+    assert not assay.RidgeCV().fit(collinear, y).certificate_["leave-one-out"].holds
+
+
+@pytest.mark.parametrize("model", [assay.LassoCV(cv=2), assay.RidgeCV(cv=2)])
+def test_nothing_is_claimed_of_errors_of_folds_so_far_from_zero_that_rounding_shows(model):
+    X = 171373614965.0 + np.array([[0.0], [1.0], [-1.0], [0.0], [0.0], [1.0]])
+    y = np.array([2.13, 1.08, 2.14, 1.11, 0.4, 3.0])
+    fitted = model.fit(X, y)
+    assert not fitted.certificate_["cross-validation"].holds
+    assert model.fit(X - 171373614965.0, y).certificate_.verify(X - 171373614965.0, y).holds
