@@ -177,6 +177,9 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
+    "huber": [{"params": {"tol": 1e-9}, "tolerance": 1e-5}],
+    "linear-svr": [{"params": {"epsilon": 0.1}, "tolerance": 1e-6}],
+    "quantile-regressor": [{"params": {"alpha": 0.01, "quantile": 0.7}, "tolerance": 1e-6}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "rectangle": [
         {"params": {"n_init": 2}},

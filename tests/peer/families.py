@@ -8,6 +8,11 @@ FAMILIES = {
     "LinearRegression": ["sklearn.linear_model.tests.test_base"],
     "Ridge": ["sklearn.linear_model.tests.test_ridge"],
     "Perceptron": ["sklearn.linear_model.tests.test_perceptron"],
+    "Huber, quantiles": ["sklearn.linear_model.tests.test_huber", "sklearn.linear_model.tests.test_quantile"],
+    "SGD, passive-aggressive": [
+        "sklearn.linear_model.tests.test_sgd",
+        "sklearn.linear_model.tests.test_passive_aggressive",
+    ],
     "LogisticRegression": ["sklearn.linear_model.tests.test_logistic"],
     "SVC, SVR, LinearSVC": ["sklearn.svm.tests.test_svm", "sklearn.svm.tests.test_bounds"],
     "KernelRidge": ["sklearn.tests.test_kernel_ridge"],

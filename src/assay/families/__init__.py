@@ -38,12 +38,15 @@ if TYPE_CHECKING:
     from assay.families.linear.glm import GammaRegressor as GammaRegressor
     from assay.families.linear.glm import PoissonRegressor as PoissonRegressor
     from assay.families.linear.glm import TweedieRegressor as TweedieRegressor
+    from assay.families.linear.huber import HuberRegressor as HuberRegressor
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
     from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
     from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
     from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
     from assay.families.linear.ridge import RidgeCV as RidgeCV
+    from assay.families.linear.straight import LinearSVR as LinearSVR
+    from assay.families.linear.straight import QuantileRegressor as QuantileRegressor
     from assay.families.naive_bayes.complement import ComplementNB as ComplementNB
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
@@ -99,6 +102,9 @@ REGISTRY: dict[str, str] = {
     "perceptron": "assay.families.perceptron.estimators:Perceptron",
     "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
     "linear-svc": "assay.families.linear.linear_svc:LinearSVC",
+    "huber": "assay.families.linear.huber:HuberRegressor",
+    "linear-svr": "assay.families.linear.straight:LinearSVR",
+    "quantile-regressor": "assay.families.linear.straight:QuantileRegressor",
     "erm": "assay.families.linear.erm:ERM",
     "decision-tree": "assay.families.trees.estimators:DecisionTreeClassifier",
     "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",

@@ -18,6 +18,7 @@ from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Layout
+from assay.estimator.output import as_asked, set_output
 from assay.estimator.params import (
     CLASS_WEIGHT,
     N_JOBS,
@@ -30,6 +31,7 @@ from assay.estimator.params import (
     param,
 )
 from assay.estimator.regressor import Regressor
+from assay.estimator.routing import get_metadata_routing, set_fit_request
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.transformer import names_out
 from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
@@ -205,6 +207,9 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 class KernelTransformer(Transformer):
     """What both transformers share. Subclasses define the features."""
 
+    set_output = set_output
+    get_metadata_routing, set_fit_request = get_metadata_routing, set_fit_request
+
     _features: ClassVar[str]
     takes_sparse = True
 
@@ -261,7 +266,7 @@ class KernelTransformer(Transformer):
             near = in_memory_if_few(engine, mapped, most=None).in_memory()
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return near.X
+        return as_asked(self, X, near.X)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """`fit`, then `transform` of the same rows."""
