@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from assay.families.boosting.estimators import HistGradientBoostingRegressor as HistGradientBoostingRegressor
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
+    from assay.families.kernel.features.estimators import RBFSampler as RBFSampler
     from assay.families.neighbours.nearest import KDTree as KDTree
     from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
@@ -58,6 +59,7 @@ _ELSEWHERE = {
     "load": "assay.selection.loading",
     "models": "assay.families",
     "Nystroem": "assay.families.kernel.features.estimators",
+    "RBFSampler": "assay.families.kernel.features.estimators",
     "RandomFourier": "assay.families.kernel.features.estimators",
     "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
     "HistGradientBoostingRegressor": "assay.families.boosting.estimators",

@@ -16,7 +16,7 @@ from assay.estimator.docstrings import documented
 from assay.estimator.params import defaults
 from assay.families import REGISTRY, model_class
 
-OTHERS = (assay.Nystroem, assay.RandomFourier, assay.NearestNeighbors)
+OTHERS = (assay.Nystroem, assay.RandomFourier, assay.RBFSampler, assay.NearestNeighbors)
 CLASSES = [*(model_class(name) for name in REGISTRY), *OTHERS]
 SECTIONS = ["Parameters", "Attributes", "Certificate", "See Also", "Examples"]
 

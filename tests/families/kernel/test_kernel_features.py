@@ -37,7 +37,9 @@ def error(transformer, K):
     return rms(K - F @ F.T)
 
 
-@parametrize_with_checks([assay.Nystroem(n_components=20), assay.RandomFourier(n_components=15)])
+@parametrize_with_checks(
+    [assay.Nystroem(n_components=20), assay.RandomFourier(n_components=15), assay.RBFSampler(n_components=15)]
+)
 def test_conformance(estimator, check):
     check(estimator)
 
@@ -285,3 +287,29 @@ def test_text_is_refused_with_a_hint():
 def test_a_seed_may_be_a_number_of_numpy(maker, seed):
     X = np.random.default_rng(0).normal(size=(50, 2))
     assert np.array_equal(maker(random_state=seed).fit_transform(X), maker(random_state=3).fit_transform(X))
+
+
+def test_rbf_sampler_is_random_fourier_of_the_gaussian_kernel_and_its_error_falls_with_the_root_of_the_features():
+    X = np.random.default_rng(0).standard_normal((30, 3)) + 5.0
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    off = []
+    for many in (100, 10_000):
+        sampler = assay.RBFSampler(gamma=0.3, n_components=many, random_state=1)
+        F = sampler.fit_transform(X)
+        same = assay.RandomFourier(gamma=0.3, n_components=many, random_state=1).fit_transform(X)
+        assert np.array_equal(F, same)
+        angles = X @ sampler.random_weights_ + sampler.random_offset_
+        assert pytest.approx(np.sqrt(2.0 / many) * np.cos(angles), abs=1e-12) == F
+        off.append(np.abs(F @ F.T - K).max())
+    assert off[1] < 0.05
+    assert off[1] < 0.25 * off[0]
+    assert assay.RBFSampler(gamma="scale").fit([[0.0], [1.0]]).gamma_ == pytest.approx(4.0)
+
+
+def test_sparse_rows_have_the_features_of_their_zeros_filled_in():
+    import scipy.sparse
+
+    X = np.random.default_rng(0).poisson(0.5, (20, 4)).astype(np.float64)
+    for features in (assay.RBFSampler(), assay.Nystroem(n_components=5), assay.RandomFourier()):
+        dense = features.fit(X).transform(X)
+        assert np.array_equal(features.fit(scipy.sparse.csr_array(X)).transform(scipy.sparse.csr_array(X)), dense)

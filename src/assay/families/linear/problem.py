@@ -193,7 +193,7 @@ def pose(
     sample = max(1, min(MOST_SAMPLED, statistics.rows // (ROWS_A_WEIGHT * (d + 1))))
     problem = make(
         engine, rows, objective.loss, penalty, centre, scale, reaches, encode, objective.fit_intercept, sample,
-        _floor(statistics, objective.loss, d),
+        _floor(statistics, objective.loss, d), target_spread(statistics, objective.loss),
     )  # fmt: skip
     clear = np.all(EPS * np.abs(mean) <= CLEAR * np.sqrt(column_variance(statistics, mean)))
     first = _first_evaluation(problem, statistics, gram, positive) if clear else None
@@ -214,6 +214,14 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
             value = X[0].astype(np.float64) if number == 0 else value
             found = found & (value == X).all(axis=0)
     return found, value
+
+
+def target_spread(statistics: RowStatistics, loss: Surrogate) -> float:
+    """The root mean square of a target of numbers about its mean; 1 where it never varies, or is not known."""
+    if loss.kind != REGRESSION or statistics.gram is None:
+        return 1.0
+    squares = float(statistics.gram.target_scatter[0]) / statistics.n
+    return float(np.sqrt(squares)) if squares > 0 else 1.0
 
 
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:

@@ -13,13 +13,25 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assay.engines import Block, Engine, Rows, engine_for
+from assay.engines import Block, Engine, FilledRows, Rows, engine_for
 from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Layout
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, Transformer, attribute, check_params, param
+from assay.estimator.output import as_asked, set_output
+from assay.estimator.params import (
+    CLASS_WEIGHT,
+    N_JOBS,
+    Choice,
+    Range,
+    Seed,
+    Transformer,
+    attribute,
+    check_params,
+    param,
+)
 from assay.estimator.regressor import Regressor
+from assay.estimator.routing import get_metadata_routing, set_fit_request
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
 from assay.families.kernel.features.maps import (
@@ -194,10 +206,14 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 class KernelTransformer(Transformer):
     """What both transformers share. Subclasses define the features."""
 
+    set_output = set_output
+    get_metadata_routing, set_fit_request = get_metadata_routing, set_fit_request
+
     _features: ClassVar[str]
+    takes_sparse = True
 
     n_jobs: int | None = attribute()
-    random_state: int = attribute()
+    random_state: int | None = attribute()
     n_features_in_: int = attribute("the number of columns of the rows of the fit")
     feature_names_in_: Array = attribute("the names of the columns, where the rows of the fit had names; of shape (n_features,)")  # fmt: skip
     gamma_: float = attribute("the γ of the kernel that was used")
@@ -207,8 +223,12 @@ class KernelTransformer(Transformer):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn the map from rows X (or `assay.rows`); y is ignored, and of a weight only whether it is zero and what it adds to γ."""
         check_params(self)
-        self._learn(as_rows(X, None, sample_weight))
+        self._learn(self._filled(as_rows(X, None, sample_weight, sparse=True)))
         return self
+
+    def _filled(self, rows: Rows) -> Rows:
+        """Sparse rows with all their zeros, block by block."""
+        return FilledRows(rows, type(self).__name__) if rows.sparse else rows
 
     def _learn(self, rows: Rows) -> None:
         if rows.categories is not None:
@@ -234,8 +254,9 @@ class KernelTransformer(Transformer):
         if not hasattr(self, "n_features_in_"):
             raise not_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        rows = as_rows(X).fitted_to(None if names is None else tuple(names), None)
+        rows = as_rows(X, sparse=True).fitted_to(None if names is None else tuple(names), None)
         check_features(self, rows)
+        rows = self._filled(rows)
         mapped = mapped_rows(rows, self._map, tuple(self.get_feature_names_out()))
         if isinstance(X, Rows):
             return mapped
@@ -244,7 +265,7 @@ class KernelTransformer(Transformer):
             near = in_memory_if_few(engine, mapped, most=None).in_memory()
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return near.X
+        return as_asked(self, X, near.X)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """`fit`, then `transform` of the same rows."""
@@ -310,7 +331,16 @@ class Nystroem(KernelTransformer):
     map_: Floats = attribute("the matrix that turns kernels at the landmarks into features, of shape (l, n_components)")
 
 
-class RandomFourier(KernelTransformer):
+class Waves(KernelTransformer):
+    """What random waves have in common, whatever their kernel."""
+
+    _features = "fourier"
+    frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
+    offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
+    centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip
+
+
+class RandomFourier(Waves):
     """Random waves: φ(x)·φ(z) is the mean of cos ω·(x − z) over drawn frequencies ω, whose expectation is K(x, z) (Rahimi and Recht 2007).
 
     Frequencies of the rbf kernel are normal, those of the Laplacian kernel Cauchy. The error falls with one over the root of n_components,
@@ -323,6 +353,7 @@ class RandomFourier(KernelTransformer):
     See Also
     --------
     Nystroem : landmarks instead of random waves.
+    RBFSampler : the Gaussian kernel alone, with scikit-learn's parameters.
     KernelFeaturesClassifier : features and a linear classifier in one.
 
     Examples
@@ -332,16 +363,54 @@ class RandomFourier(KernelTransformer):
     (1.0, True)
     """
 
-    _features = "fourier"
     kernel: str = param("the kernel K(x, z): exp(−γ‖x − z‖²) or exp(−γ‖x − z‖₁)", default="rbf", check=Choice(SHIFT_INVARIANT))  # fmt: skip
     gamma: float | str = GAMMA
     n_components: int = N_COMPONENTS
     random_state: int = SEED
     n_jobs: int | None = N_JOBS
 
-    frequencies_: Floats = attribute("the frequency ω of each wave, of shape (n_features, n_components)")
-    offset_: Floats = attribute("the phase of each wave, of shape (n_components,)")
-    centre_: Floats = attribute("the point from which rows are counted, which the kernel does not notice but digits do; of shape (n_features,)")  # fmt: skip
+
+class RBFSampler(Waves):
+    """Random waves of the Gaussian kernel: `RandomFourier` with the name and the parameters that scikit-learn's users know.
+
+        φ(x)_j = √(2/m) cos(ω_j·x + b_j),    φ(x)·φ(z) ≈ exp(−γ‖x − z‖²)
+
+    Certificate
+    -----------
+    None: `approximation_error_` says how far φ(x)·φ(z) is from K(x, z) on pairs of rows.
+
+    See Also
+    --------
+    RandomFourier : also for the Laplacian kernel.
+    Nystroem : landmarks instead of random waves.
+
+    Examples
+    --------
+    >>> F = RBFSampler(gamma=0.5, n_components=4000).fit_transform([[0.0], [1.0]])
+    >>> bool(abs(F[0] @ F[1] - 0.6065) < 0.05)
+    True
+    """
+
+    kernel: ClassVar[str] = "rbf"
+    gamma: float | str = param("γ of the kernel; 'scale': 1 / (d · variance of all entries)", default=1.0, check=replace(GAMMA, words=("scale",)))  # fmt: skip
+    n_components: int = N_COMPONENTS
+    random_state: int | None = param("seed of the frequencies; None: 0", default=None, check=Seed(high=1 << 63, words=(None,)))  # fmt: skip
+    n_jobs: int | None = N_JOBS
+
+    @property
+    def random_weights_(self) -> Floats:
+        """The frequency ω of each wave, (n_features, n_components)."""
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted(self)
+        return self.frequencies_
+
+    @property
+    def random_offset_(self) -> Floats:
+        """The phase of each wave for rows that are counted from zero, between 0 and 2π: (n_components,)."""
+        if not hasattr(self, "n_features_in_"):
+            raise not_fitted(self)
+        offset: Floats = np.mod(self.offset_ - self.centre_ @ self.frequencies_, 2.0 * math.pi)
+        return offset
 
 
 def unfit(features: TableTraits) -> str | None:
