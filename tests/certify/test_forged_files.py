@@ -129,7 +129,7 @@ def test_rows_absorbed_in_several_calls_are_noted_not_refused():
 
 
 @pytest.mark.parametrize("as_kind", [int, float])
-@pytest.mark.parametrize("model", [assay.Lasso(alpha=0.1), assay.Ridge(), assay.SVR()])
+@pytest.mark.parametrize("model", [assay.Lasso(alpha=0.1), assay.Ridge(), assay.TweedieRegressor(alpha=0.1)])
 def test_an_intercept_without_its_fraction_is_another_one(model, as_kind):
     target = X @ [1.0, 2.0] + 0.44
     record = model.fit(X, target).to_record()
