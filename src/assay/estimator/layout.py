@@ -19,13 +19,16 @@ from assay._version import __version__
 from assay.certify import Claim
 from assay.errors import ModelFileError
 from assay.estimator.params import check_names, check_params
+from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
 
 if TYPE_CHECKING:
+    from assay.engines import Rows
     from assay.estimator.estimator import Estimator
 
 Model = TypeVar("Model", bound="Estimator")
+MOST_CHECKED = 1 << 20  # numbers: larger parts are rows themselves, which were looked at
 
 
 @dataclass(frozen=True)
@@ -229,3 +232,13 @@ def _check_provenance(facts: Mapping[str, Any]) -> None:
     )
     if not good or not isinstance(facts.get("target", ""), str | None):
         raise ModelFileError("The model file's facts about its data (fingerprint, split, target) cannot be read.")
+
+
+def refuse_unbounded(model: Estimator, layout: Layout, rows: Rows) -> None:
+    """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
+    for name, field in layout.items():
+        part = None if name.startswith("state.") or not isinstance(field, Tensor) else model._part(name)
+        if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
+            continue
+        if getattr(field, "finite", False) and not np.isfinite(part).all():
+            refuse_extreme(rows, None)
