@@ -23,7 +23,7 @@ from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
 from assay.estimator import routing
 from assay.estimator.callbacks import heard, set_callbacks
-from assay.estimator.layout import Layout, model_of, record_of, refuse_unbounded
+from assay.estimator.layout import Layout, as_declared, model_of, record_of, refuse_unbounded
 from assay.estimator.params import (
     AvailableIf,
     Param,
@@ -448,9 +448,10 @@ class Estimator:
             self._categories = tuple(None if c is None else tuple(c) for c in record.categories)
         if record.classes is not None:
             self.classes_ = record.classes
+        layout = self.layout_of(record)
         for name, value in {**record.arrays, **record.facts}.items():
             if not name.startswith("state."):
-                setattr(self, name, value)
+                setattr(self, name, as_declared(layout[name], value))
         self._fitted_with = self.get_params()
         self._claims = tuple(Claim(**c) for c in record.claims)
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}

@@ -138,6 +138,13 @@ def _check_fact(name: str, field: Fact, value: Any) -> None:
             raise ModelFileError(f"The value {name!r} is {item!r}, outside its range.")
 
 
+def as_declared(field: Tensor | Fact, value: Any) -> Any:
+    """A checked value; numbers with a fraction are so even where a file writes them without."""
+    if isinstance(field, Tensor) or field.kind is not float:
+        return value
+    return [float(item) for item in value] if field.many else float(value)
+
+
 def record_of(model: Estimator) -> Record:
     """The fitted model as plain data."""
     arrays: dict[str, Array] = {}
