@@ -26,17 +26,19 @@ if TYPE_CHECKING:
     from assay.store import Record
 
 
+GAIN = Tensor(("S",), doc="what each split gained")  # which leaves do not tell
 SEVERAL: Layout = {
+    "gain_": GAIN,
     "table_": Tensor(("R", "C"), low=0, high=1e200, doc="what leaves hold: the weight of each class of each target among the rows that reached them"),
     "target_classes_": Tensor(("O",), dtype="<i8", low=1, most="C", doc="of several targets how many classes each has"),
     "class_of_": Tensor(("C",), dtype="<i8", index="K", doc="of several targets which of all labels their classes are, target after target"),
 }  # fmt: skip
-SEVERAL_NUMBERS: Layout = {"table_": Tensor(("R", "V"), doc="what leaves hold: the answer of each target, and the weight of the rows that reached them")}  # fmt: skip
+SEVERAL_NUMBERS: Layout = {"gain_": GAIN, "table_": Tensor(("R", "V"), doc="what leaves hold: the answer of each target, and the weight of the rows that reached them")}  # fmt: skip
 
 
 def several_layout(layout: Layout) -> Layout:
     """What is learnt of several targets."""
-    return {**layout, **(SEVERAL_NUMBERS if "leaf_" in layout and layout["table_"].dims == ("R", 2) else SEVERAL)}  # type: ignore[union-attr]
+    return {**layout, **(SEVERAL_NUMBERS if layout["table_"].dims == ("R", 2) else SEVERAL)}  # type: ignore[union-attr]
 
 
 class ClassesOfTargets(NamedTuple):
