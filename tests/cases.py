@@ -215,11 +215,20 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"n_estimators": 10, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3}},
         {"params": {"n_estimators": 10, "loss": "absolute_error", "min_samples_leaf": 1, "learning_rate": 0.5}},
     ],
+    "nearest-centroid": [{}, {"params": {"shrink_threshold": 0.5, "priors": "empirical"}}],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": MANY_PAIRS}],
     "knn-regressor": [
         {},
         {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}, "most": MANY_PAIRS},
     ],
+    "radius-neighbors": [
+        {"params": {"radius": 1.5, "outlier_label": "most_frequent"}, "most": 3000},
+        {
+            "params": {"radius": 4.0, "weights": "distance", "metric": "manhattan", "outlier_label": "most_frequent"},
+            "most": 3000,
+        },
+    ],
+    "radius-neighbors-regressor": [{"params": {"radius": 9.0, "weights": "distance"}, "most": 3000}],
     "svc": [
         {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
         {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},

@@ -109,6 +109,7 @@ FREE: dict[str, Any] = {
     "min_samples_leaf": lambda rng, classes, d: one_of(rng, 1, 2, 5, 0.2),
     "min_samples_split": _some_rows,
     "monotonic_cst": _signs,
+    "outlier_label": lambda rng, classes, d: one_of(rng, "most_frequent", *classes.tolist()) if len(classes) else None,
     "pos_label": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else None,
     "precompute": lambda rng, classes, d: one_of(rng, True, False, "auto"),
     "priors": _priors,

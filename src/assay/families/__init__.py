@@ -57,8 +57,11 @@ if TYPE_CHECKING:
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
     from assay.families.naive_bayes.estimators import MultinomialNB as MultinomialNB
     from assay.families.naive_bayes.estimators import NaiveBayes as NaiveBayes
+    from assay.families.nearest_centroid.estimators import NearestCentroid as NearestCentroid
     from assay.families.neighbours.estimators import KNeighborsClassifier as KNeighborsClassifier
     from assay.families.neighbours.estimators import KNeighborsRegressor as KNeighborsRegressor
+    from assay.families.neighbours.radius import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from assay.families.neighbours.radius import RadiusNeighborsRegressor as RadiusNeighborsRegressor
     from assay.families.networks.estimators import MLPClassifier as MLPClassifier
     from assay.families.networks.estimators import MLPRegressor as MLPRegressor
     from assay.families.perceptron.estimators import Perceptron as Perceptron
@@ -122,8 +125,11 @@ REGISTRY: dict[str, str] = {
     "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",
     "gradient-boosting": "assay.families.boosting.estimators:GradientBoostingClassifier",
     "boosting-regressor": "assay.families.boosting.estimators:GradientBoostingRegressor",
+    "nearest-centroid": "assay.families.nearest_centroid.estimators:NearestCentroid",
     "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
+    "radius-neighbors": "assay.families.neighbours.radius:RadiusNeighborsClassifier",
+    "radius-neighbors-regressor": "assay.families.neighbours.radius:RadiusNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",
     "svr": "assay.families.kernel.svm.estimators:SVR",
     "kernel-ridge": "assay.families.kernel.ridge.estimators:KernelRidge",

@@ -59,7 +59,7 @@ def _adds_up(W: Floats) -> Any:
 
 def _refuse_shift(objective: Objective, model: Any) -> None:
     """Raise where all classes' weights were moved together, which no loss shows: fits from zero have no such shift."""
-    W = np.column_stack([model.coef_, model.intercept_])
+    W = np.column_stack([model._part("coef_"), model.intercept_])
     asked = model._fitted_with if hasattr(model, "_fitted_with") else model.get_params()
     anywhere = objective.l1 > 0 or asked.get("init") is not None or asked.get("warm_start")
     if not anywhere and np.any(_free_columns(objective, W.shape[1]) & ~_adds_up(W)):
@@ -77,7 +77,7 @@ def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
         support = {"width": model.width_}
     return {
         **support,
-        "coef": np.atleast_2d(model.coef_),
+        "coef": np.atleast_2d(model._part("coef_")),
         "intercept": np.atleast_1d(model.intercept_),
         "classes": None if classes is None else plain_labels(classes),
         "class_factor": _factors(model, classes),

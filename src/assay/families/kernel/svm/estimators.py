@@ -329,6 +329,7 @@ class SVC(KernelMachine, Classifier):
         """(P, d): w of each problem of a linear kernel."""
         self._check_linear()
         w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        w.flags.writeable = False  # it is made of the multipliers: nothing would come of writing to it
         return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
@@ -460,6 +461,7 @@ class SVR(KernelMachine, Regressor):
         """(1, d): w of a linear kernel."""
         self._check_linear()
         w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        w.flags.writeable = False  # it is made of the multipliers: nothing would come of writing to it
         return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
