@@ -19,6 +19,7 @@ from assay._version import __version__
 from assay.certify import Claim
 from assay.errors import ModelFileError
 from assay.estimator.params import check_names, check_params
+from assay.estimator.shown import kept
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
@@ -161,7 +162,7 @@ def record_of(model: Estimator) -> Record:
         n_features=int(model.n_features_in_),
         arrays=arrays,
         facts=facts,
-        classes=getattr(model, "classes_", None),
+        classes=kept(model, "classes_"),
         names=None if names is None else list(names),
         categories=None if model._categories is None else [None if c is None else list(c) for c in model._categories],
         target=model._provenance.get("target"),
