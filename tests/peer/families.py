@@ -25,6 +25,7 @@ FAMILIES = {
         "sklearn.neighbors.tests.test_neighbors_pipeline",
         "sklearn.neighbors.tests.test_graph",
         "sklearn.neighbors.tests.test_nearest_centroid",
+        "sklearn.neighbors.tests.test_nca",
     ],
     "MLP": ["sklearn.neural_network.tests.test_mlp"],
     "Nystroem": ["sklearn.tests.test_kernel_approximation"],

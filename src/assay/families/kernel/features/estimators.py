@@ -33,6 +33,7 @@ from assay.estimator.params import (
 from assay.estimator.regressor import Regressor
 from assay.estimator.routing import get_metadata_routing, set_fit_request
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.transformer import names_out
 from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
 from assay.families.kernel.features.maps import (
     COEF0,
@@ -273,21 +274,7 @@ class KernelTransformer(Transformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """ "nystroem0", "nystroem1", …; `input_features` must be the columns of the fit, where given."""
-        if not hasattr(self, "n_features_in_"):
-            raise not_fitted(self)
-        fitted = getattr(self, "feature_names_in_", None)
-        if input_features is not None:
-            given = list(input_features)
-            if len(given) != self.n_features_in_:
-                raise DataError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(given)}."
-                )
-            if fitted is not None and given != list(fitted):
-                raise DataError(
-                    "input_features is not equal to feature_names_in_: give the names of the columns of the fit."
-                )
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}{k}" for k in range(self._map.width)], dtype=object)
+        return names_out(self, getattr(getattr(self, "_map", None), "width", 0), input_features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
