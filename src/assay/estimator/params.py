@@ -51,6 +51,9 @@ class Param:
     def describe(self) -> str:
         raise NotImplementedError
 
+    def refusal(self, name: str, value: Any) -> str:
+        return f"{name}={value!r} is not possible: it must be {self.describe()} ({self.doc})."
+
     def parse(self, text: str) -> Any:
         """The value that a command-line word stands for."""
         return self._word(text, text)
@@ -306,9 +309,7 @@ def check_params(model: Any) -> None:
     for name, param in table.items():
         value = getattr(model, name)
         if not param.accepts(value):
-            raise ParameterError(
-                f"{type(model).__name__}: {name}={value!r} is not possible: it must be {param.describe()} ({param.doc})."
-            )
+            raise ParameterError(f"{type(model).__name__}: {param.refusal(name, value)}")
 
 
 def check_names(cls: type, given: Mapping[str, Any]) -> None:

@@ -12,7 +12,7 @@ def sklearn_tags(model: Any) -> Any:
     kind = model.kind_of(model.get_params())
     return Tags(
         estimator_type=kind,
-        target_tags=TargetTags(required=True, multi_output=getattr(model, "multi_output", False)),
+        target_tags=TargetTags(required=True, multi_output=bool(getattr(model, "multi_output", False))),
         transformer_tags=TransformerTags() if hasattr(model, "transform") else None,
         classifier_tags=ClassifierTags() if kind == "classifier" else None,
         regressor_tags=RegressorTags() if kind == "regressor" else None,

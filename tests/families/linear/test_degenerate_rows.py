@@ -117,3 +117,12 @@ def test_weights_that_do_not_meet_rows_as_nearly_as_rounding_are_refused(model):
     fitted._claims = None
     record = fitted.to_record()
     assert not type(model).from_record(record).certificate_.verify(X, y).holds
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_so_large_that_rounding_hides_slopes_are_told(loss):
+    X, y = np.array([[-648.0], [-28.3], [98.6], [-60.4]]), np.array([3, 1, 0, 2])
+    w = np.array([7.06e59, 6.77e59, 3.85e59, 3.26e59])
+    certificate = assay.LinearSVC(loss=loss).fit(X, y, w).certificate_
+    assert certificate.holds == certificate.verify(X, y, w).holds
+    assert assay.LinearSVC(loss=loss).fit(X, y, w / 1e59).certificate_.verify(X, y, w / 1e59).holds

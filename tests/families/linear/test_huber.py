@@ -70,3 +70,10 @@ def test_a_warm_start_at_the_minimum_takes_no_step():
     model.fit(X, y)
     assert model.n_iter_ == 0
     assert np.allclose(model.coef_, before)
+
+
+def test_a_target_of_one_number_far_from_zero_is_verified():
+    y = np.full(3, 1e9)
+    w = np.array([183.76531305689568, 0.1, 0.7])
+    certificate = assay.HuberRegressor().fit(np.zeros((3, 1)), y, w).certificate_
+    assert certificate.verify(np.zeros((3, 1)), y, w).holds == certificate.holds

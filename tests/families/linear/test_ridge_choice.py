@@ -150,3 +150,11 @@ def test_nothing_is_claimed_of_errors_of_folds_so_far_from_zero_that_rounding_sh
     fitted = model.fit(X, y)
     assert not fitted.certificate_["cross-validation"].holds
     assert model.fit(X - 171373614965.0, y).certificate_.verify(X - 171373614965.0, y).holds
+
+
+def test_liblinear_penalises_the_intercept_of_every_fold_and_of_the_choice():
+    X, y = np.array([[6e-08], [-2e-07], [1e-07], [-7e-08], [-6.0]]), np.array([0, 0, 1, 0, 1])
+    model = assay.LogisticRegressionCV(solver="liblinear").fit(X, y)
+    assert model.certificate_.verify(X, y).holds, str(model.certificate_.verify(X, y))
+    alone = assay.LogisticRegression(C=model.C_, solver="liblinear").fit(X, y)
+    assert np.allclose(model.intercept_, alone.intercept_, rtol=1e-4)

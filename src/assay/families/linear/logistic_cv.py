@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,6 @@ from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
 from assay.families.linear.logistic import OURS, THEIRS, LogisticRegression
 from assay.families.linear.problem import Objective
 from assay.numerics import Floats
-from assay.risk.terms import LOG
 from assay.statistics.folds import fold_pair
 from assay.store import Record
 
@@ -94,7 +94,7 @@ class LogisticRegressionCV(LinearClassifier):
     class_weight: Any = CLASS_WEIGHT
     verbose: int = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
     refit: bool = param("only True is supported: the weights are those of a fit on all rows", default=True, check=Free("True", check=lambda given: given is True))  # fmt: skip
-    intercept_scaling: float = param("accepted for scikit-learn's sake; b is never penalised", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
+    intercept_scaling: float = param("s of solver='liblinear', which adds ½(b/s)² to the penalty, as in LogisticRegression", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     random_state: Any = RANDOM
     use_legacy_attributes: Any = param("accepted for scikit-learn's sake: attributes are those of False", default=False, check=Free("False", words=("warn",), check=lambda given: given is False))  # fmt: skip
     n_jobs: int | None = N_JOBS
@@ -131,11 +131,13 @@ class LogisticRegressionCV(LinearClassifier):
         return np.moveaxis(best - self.fold_errors_, 2, 0)
 
     def _objective(self, n_classes: int) -> Objective:
-        strength, share = 1.0 / getattr(self, "C_", 1.0), getattr(self, "l1_ratio_", 0.0)
-        solver = "auto" if self.solver in THEIRS else self.solver
-        limits = float(self.tol), int(self.max_iter)
-        loss = LOG if n_classes == 2 else None
-        return Objective(loss, strength * share, strength * (1.0 - share), bool(self.fit_intercept), solver, *limits)
+        chosen = self._plain().set_params(C=getattr(self, "C_", 1.0), l1_ratio=getattr(self, "l1_ratio_", 0.0))
+        return replace(chosen._objective(n_classes), tol=float(self.tol))
+
+    def _plain(self) -> LogisticRegression:
+        """The fit of one strength."""
+        same = ("fit_intercept", "solver", "tol", "max_iter", "class_weight", "intercept_scaling", "n_jobs")
+        return LogisticRegression(**{name: getattr(self, name) for name in same})
 
     def _task(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> LinearTask:
         rows = engine.keep(rows)
@@ -152,8 +154,7 @@ class LogisticRegressionCV(LinearClassifier):
             else np.sort(np.asarray(self.Cs, dtype=np.float64))
         )
         ratios = np.atleast_1d(np.asarray(0.0 if self.l1_ratios is None else self.l1_ratios, dtype=np.float64))
-        same = ("fit_intercept", "solver", "tol", "max_iter", "class_weight", "n_jobs")
-        plain = LogisticRegression(**{name: getattr(self, name) for name in same})
+        plain = self._plain()
         errors, kept = np.empty((len(ratios), len(Cs), k)), {}
         gaps = np.empty_like(errors)
         for f in range(k):

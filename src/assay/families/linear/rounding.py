@@ -167,7 +167,9 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     errors = there
     if isinstance(problem, Problem) and _shifts(problem):  # as the checker adds up z − t
         errors = about_centre(w, problem.centre, problem.reach.target)
-    hidden = _hidden_slopes(problem, errors, at.objective, tol) + _beyond_l1(problem, errors, at.objective, tol, rows)
+    hidden = _hidden_slopes(problem, errors, at.objective, tol, rows) + _beyond_l1(
+        problem, errors, at.objective, tol, rows
+    )
     at = at._replace(gap=at.gap + hidden)
     if isinstance(problem, SoftmaxProblem):
         return _softmax_in_full(problem, at, there)
@@ -204,11 +206,11 @@ def _meets(problem: Problem, w: Floats) -> bool:
     return bool(float(sum(problem.reach.weights)) * step**2 <= 0.25 * problem.floor)
 
 
-def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float) -> float:
+def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float, rows: int) -> float:
     """The share that the rounding of slopes Σ c u x takes from a bound with its square over 2 l2, where that is more than is let pass.
 
-    Each of n multipliers of losses whose slope is at most 1 has a last digit of its own; together they are no more than twice the objective (|u| ≤ ℓ;
-    of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
+    Each row's multiplier of losses whose slope is at most 1 has a last digit of its own, of n / rows; together they are no more than twice the
+    objective (|u| ≤ ℓ; of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
     """
     l2 = float(np.max(problem.penalty.l2[:-1], initial=0.0))
     bounded = isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED
@@ -217,9 +219,10 @@ def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, t
         return 0.0
     n = float(np.sum(problem.reach.weights))
     with np.errstate(over="ignore"):
-        off = EPS * min(np.sqrt(n), 2 * value)
+        together = n / np.sqrt(max(rows, 1))
+        off = EPS * min(together, 2 * value)
         if difference:
-            off = EPS * np.sqrt(2 * n * value) + np.sqrt(n) * float(_room(w, problem.scale[:-1]))
+            off = EPS * np.sqrt(2 * n * value) + together * float(_room(w, problem.scale[:-1]))
         lost = float(np.sum((off * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
     return lost if lost > SEEN * tol else 0.0
 

@@ -156,7 +156,7 @@ def strata_of(claim: Claim, rows: CheckedRows, k: int) -> Array:
 
 @check("ridge_leave_one_out")
 def check_ridge_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """The errors of ridge regression on a row left out, again from the rows for every strength, by the inverse of S + alpha·I."""
+    """The errors of ridge regression on a row left out, again from the rows for every strength, by a factor of S + alpha·I."""
     w = claim.witness
     alphas, stated = (np.asarray(w[name], dtype=np.float64) for name in ("alphas", "errors"))
     K = 1 if w["classes"] is None else len(w["classes"])
@@ -173,12 +173,13 @@ def check_ridge_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> 
         count += int(np.count_nonzero(c))
     found = np.zeros(len(alphas))
     for a, alpha in enumerate(alphas):
-        inverse = _inverse(S + alpha * np.eye(len(S)))
+        L, unit = _factor(S + alpha * np.eye(len(S)))
         for X, y, c in blocks(claim, rows, shape.centre):
             A = _plain(X, shape.centre)
-            rest = 1.0 - c * (((A @ inverse) * A).sum(axis=1) + (1.0 / n if fitted else 0.0))
+            half = np.linalg.solve(L, (A * unit).T)
+            rest = 1.0 - c * ((half**2).sum(axis=0) + (1.0 / n if fitted else 0.0))
             for k, m, g in zip(sides, means, cross):
-                found[a] += float(c @ ((_side(y, k) - m - A @ (inverse @ g)) / rest) ** 2)
+                found[a] += float(c @ ((_side(y, k) - m - np.linalg.solve(L, unit * g) @ half) / rest) ** 2)
     found /= count * len(sides)
     same = stated.shape == found.shape and np.allclose(stated, found, rtol=ALIKE)
     holds = bool(same and float(w["alpha"]) == alphas[int(np.argmin(stated))] and claim.value == stated.min())
@@ -187,10 +188,10 @@ def check_ridge_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> 
     )
 
 
-def _inverse(A: Floats) -> Floats:
-    """A⁻¹ in the scale of A's diagonal, so that columns in very different units cost no digits."""
+def _factor(A: Floats) -> tuple[Floats, Floats]:
+    """L and u with A⁻¹ = (L⁻¹u)ᵀ(L⁻¹u): in the scale of A's diagonal columns in very different units cost no digits."""
     unit = 1.0 / np.sqrt(np.diag(A))
-    return np.asarray(np.linalg.inv(A * unit * unit[:, None]) * unit * unit[:, None])
+    return np.linalg.cholesky(A * unit * unit[:, None]), unit
 
 
 def _side(y: Array, k: int | None) -> Floats:

@@ -346,10 +346,14 @@ def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
 
 
 def _spread(claim: Claim, rows: CheckedRows, mean: float) -> float:
+    """Of a target of one number 1, whatever the rounding of its mean."""
     squares = total = 0.0
+    least, most = np.inf, -np.inf
     for _, y, c in blocks(claim, rows):
         squares, total = squares + float(c @ (y - mean) ** 2), total + float(c.sum())
-    return float(np.sqrt(squares / total)) if squares > 0 else 1.0
+        there = y[c > 0]
+        least, most = min(least, there.min(initial=np.inf)), max(most, there.max(initial=-np.inf))
+    return float(np.sqrt(squares / total)) if squares > 0 and least < most else 1.0
 
 
 def _about(claim: Claim, rows: CheckedRows, K: int, origin: Floats, centre: Floats) -> tuple[Floats, Floats]:
