@@ -45,6 +45,7 @@ programs: page
 
 # the tests start hundreds of processes: without bytecode on disk each would compile all modules again
 compiled pytest: export PYTHONDONTWRITEBYTECODE :=
+compiled: export OPENBLAS_NUM_THREADS := 1
 compiled: $(VENV)/.dev
 	$(BIN)/python tests/compile_first.py $(JOBS)
 

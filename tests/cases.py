@@ -177,6 +177,16 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         },
     ],
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
+    "huber": [{"params": {"tol": 1e-9}, "tolerance": 1e-5}],
+    "linear-svr": [{"params": {"epsilon": 0.1}, "tolerance": 1e-6}],
+    "sgd": [
+        {"params": {"max_iter": 20, "tol": None}},
+        {"params": {"loss": "log_loss", "average": True, "max_iter": 5, "tol": None}, "data": pairs},
+    ],
+    "sgd-regressor": [{"params": {"max_iter": 20, "tol": None, "eta0": 1e-3}}],
+    "passive-aggressive": [{"params": {"max_iter": 20, "tol": None, "C": 0.1}}],
+    "passive-aggressive-regressor": [{"params": {"max_iter": 20, "tol": None, "C": 0.1}}],
+    "quantile-regressor": [{"params": {"alpha": 0.01, "quantile": 0.7}, "tolerance": 1e-6}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "rectangle": [
         {"params": {"n_init": 2}},
@@ -205,11 +215,20 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"n_estimators": 10, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3}},
         {"params": {"n_estimators": 10, "loss": "absolute_error", "min_samples_leaf": 1, "learning_rate": 0.5}},
     ],
+    "nearest-centroid": [{}, {"params": {"shrink_threshold": 0.5, "priors": "empirical"}}],
     "knn": [{}, {"params": {"n_neighbors": "auto", "weights": "distance", "metric": "chebyshev"}, "most": MANY_PAIRS}],
     "knn-regressor": [
         {},
         {"params": {"n_neighbors": "auto", "rule": "one-se", "metric": "manhattan"}, "most": MANY_PAIRS},
     ],
+    "radius-neighbors": [
+        {"params": {"radius": 1.5, "outlier_label": "most_frequent"}, "most": 3000},
+        {
+            "params": {"radius": 4.0, "weights": "distance", "metric": "manhattan", "outlier_label": "most_frequent"},
+            "most": 3000,
+        },
+    ],
+    "radius-neighbors-regressor": [{"params": {"radius": 9.0, "weights": "distance"}, "most": 3000}],
     "svc": [
         {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
         {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},

@@ -15,6 +15,10 @@ from hypothesis import HealthCheck, settings
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))  # so that tests can say `from cases import …`
 
+#: OpenBLAS's threads wait for each other by turning round and round: on tables as small as here that takes ten times what there is to compute.
+#: Where it is asked whether threads change a bit, it has two (`blas_of_two`).
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background: tests interrupt themselves
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -92,6 +96,18 @@ def _tell_lines_of_the_files(items):
             test.docstring = doc.written
             for example in test.examples:
                 example.lineno -= whole - written
+
+
+@pytest.fixture(scope="module")
+def blas_of_two():
+    """Matrices are multiplied by two threads, unless who multiplies sees to it that one does."""
+    import numpy  # noqa: F401 - brings one library
+    import scipy.linalg  # noqa: F401 - and the other
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    with threadpool_limits(2, user_api="blas"):
+        assert {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"} == {2}
+        yield
 
 
 @pytest.fixture(scope="session")

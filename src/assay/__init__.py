@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from assay.families.kernel.features.estimators import Nystroem as Nystroem
     from assay.families.kernel.features.estimators import RandomFourier as RandomFourier
     from assay.families.kernel.features.estimators import RBFSampler as RBFSampler
+    from assay.families.neighbours.components import NeighborhoodComponentsAnalysis as NeighborhoodComponentsAnalysis
     from assay.families.neighbours.nearest import KDTree as KDTree
     from assay.families.neighbours.nearest import NearestNeighbors as NearestNeighbors
     from assay.families.separability.separability import margin as margin
@@ -63,6 +64,7 @@ _ELSEWHERE = {
     "RandomFourier": "assay.families.kernel.features.estimators",
     "HistGradientBoostingClassifier": "assay.families.boosting.estimators",
     "HistGradientBoostingRegressor": "assay.families.boosting.estimators",
+    "NeighborhoodComponentsAnalysis": "assay.families.neighbours.components",
     "KDTree": "assay.families.neighbours.nearest",
     "NearestNeighbors": "assay.families.neighbours.nearest",
     "cover_hart": "assay.assess.bayes_error",

@@ -107,10 +107,16 @@ def fit_all_ways(name: str, target: str, precision: str) -> None:
         _learn(cls(**params), X, y, w)
     for X, y, w in _usual(target, precision, MANY):
         _learn(cls(**first), X, y, w)
+    if cls.multi_output:
+        for n in (FEW, MANY):
+            for X, y, w in _usual(target, precision, n):
+                _learn(cls(**first), X, np.column_stack([y, y[::-1]]), w)
     if any(key in cls.params for key in BINNING):
         few = {"n_estimators": 4} if "n_estimators" in cls.params else {"max_depth": 8}
         for X, y, w in _usual(target, precision, VERY_MANY):
             _learn(cls(**first, **few), X, y, w)
+            if cls.multi_output and w is None:
+                _learn(cls(**first, **few), X, np.column_stack([y, y[::-1]]), w)
 
 
 def settings_of(name: str) -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import pytest
 import assay
 from assay.assess.measure import confusion, residuals
 from assay.certify import Claim
+from assay.certify.claim import differs_in
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import ArrayRows, split_rows
 
@@ -125,3 +126,20 @@ def test_rows_absorbed_in_several_calls_are_noted_not_refused():
     verdicts = model.certificate_.verify(X, Y)
     assert verdicts.holds
     assert "one fit" in verdicts.notes[0]
+
+
+@pytest.mark.parametrize("as_kind", [int, float])
+@pytest.mark.parametrize("model", [assay.Lasso(alpha=0.1), assay.Ridge(), assay.TweedieRegressor(alpha=0.1)])
+def test_an_intercept_without_its_fraction_is_another_one(model, as_kind):
+    target = X @ [1.0, 2.0] + 0.44
+    record = model.fit(X, target).to_record()
+    changed = replace(record, facts={**record.facts, "intercept_": as_kind(int(record.facts["intercept_"]))})
+    read = type(model).from_record(changed)
+    assert isinstance(read.intercept_, float)
+    assert not read.certificate_.verify(X, target).holds
+
+
+def test_entries_of_a_witness_are_compared_without_cutting_them_to_whole_numbers():
+    stated = Claim("c", "s", True, "no check", witness={"b": np.array([1.44])})
+    for due, same in ((np.array([1]), False), (np.array([1.44]), True), (np.array([True]), False)):
+        assert (differs_in(stated, replace(stated, witness={"b": due})) is None) == same

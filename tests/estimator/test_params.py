@@ -195,7 +195,6 @@ def test_models_are_copied_pickled_and_cloned_with_their_parameters(case):
 
 
 NOT_OURS = {
-    "LinearDiscriminantAnalysis": ["covariance_estimator"],
     "MLPRegressor": ["loss"],
     "HistGradientBoostingClassifier": ["loss"],
     "HistGradientBoostingRegressor": ["loss"],

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from fuzz.settings import draw_setting
-from fuzz.tables import Rng, Table, draw_table, maybe, one_of
+from fuzz.tables import Rng, Table, draw_table, maybe, one_of, several
 
 from assay.families import REGISTRY, model_class
 
@@ -74,6 +74,7 @@ def draw_case(seed: int, name: str | None = None) -> Case:
     table = draw_table(
         rng, kind, classes=classifies, missing=cls.takes_missing, sparse=cls.takes_sparse, positive=positive
     )
+    table = several(rng, table) if cls.multi_output and maybe(rng, 0.2) else table
     d = table.X.shape[1]
     drawn = draw_setting(rng, name, np.unique(table.y) if classifies else np.arange(0), d)
     kept = {key: value for key, value in params.items() if key == "loss"}

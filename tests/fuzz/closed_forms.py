@@ -45,7 +45,8 @@ def baseline_shares(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[
     """The baseline's probabilities are the shares of the classes."""
     _, y, w = live_rows(case)
     shares = shares_of(y, w, model.classes_)
-    if claims["constant_class"].holds and abs(model.predict_proba(case.table.rows[:1]) - shares).max() > SAME:
+    stated = model.class_prior_ if hasattr(model, "strategy") else model.predict_proba(case.table.rows[:1])
+    if claims["constant_class"].holds and abs(stated - shares).max() > SAME:
         yield "constant_class: probabilities are not the shares of the classes", str(shares)
 
 
@@ -117,11 +118,24 @@ def discriminant_means(case: Case, model: Any, claims: dict[str, Any]) -> Iterat
     claim = claims["discriminant_likelihood"]
     if not claim.holds:
         return
+    yield from means(case, model.classes_, model.means_, "discriminant_likelihood")
+
+
+def means(case: Case, classes: np.ndarray, stated: np.ndarray, check: str) -> Iterator[Problem]:
+    """The means of the classes, in whole fractions."""
     X, y, w = live_rows(case)
-    for k, label in enumerate(model.classes_):
+    for k, label in enumerate(classes):
         mine = y == label
         for j in range(X.shape[1]) if mine.any() else ():
             values, weights = exact(X[mine, j]), exact(w[mine])
             mean = dot(values, weights) / sum(weights, Fraction(0))
-            if abs(Fraction(float(model.means_[k, j])) - mean) > Fraction(SAME) * max(map(abs, values)):
-                yield "discriminant_likelihood: a mean is another", f"{model.means_[k, j]!r}, exactly {float(mean)!r}"
+            if abs(Fraction(float(stated[k, j])) - mean) > Fraction(SAME) * max(map(abs, values)):
+                yield f"{check}: a mean is another", f"{stated[k, j]!r}, exactly {float(mean)!r}"
+
+
+def centroids(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """The means of the classes, where these are the centroids as they are."""
+    claim = claims["nearest_centroid"]
+    if not claim.holds or model.metric != "euclidean" or model.shrink_threshold is not None:
+        return
+    yield from means(case, model.classes_, model.centroids_, "nearest_centroid")

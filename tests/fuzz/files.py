@@ -160,7 +160,7 @@ def one_row(model: Any, path: Path, known: HonestFile) -> str:
     for width in {d if d <= WIDE else 3, 3}:
         row = np.abs(np.arange(width, dtype=np.float64)[None] % 3)
         found = model.predict(row)
-        if found.shape != (1,):
+        if found.shape not in ((1,), (1, 1)):
             return f"an answer of shape {found.shape}"
     return ""
 

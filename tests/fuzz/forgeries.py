@@ -100,7 +100,8 @@ def _finest(model: Any, X: Any) -> np.ndarray:
     with np.errstate(all="ignore"):
         for finest in ("predict_proba", "decision_function", "predict"):
             if hasattr(model, finest):
-                return np.asarray(getattr(model, finest)(X))
+                found = np.asarray(getattr(model, finest)(X))
+                return found if found.dtype.kind == "f" else np.searchsorted(model.classes_, found)
     raise AssertionError
 
 

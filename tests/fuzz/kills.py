@@ -45,6 +45,8 @@ FIT = ("--target", "y", "--quiet", "--jobs", "1")
 VERBS = (
     KilledVerb(("train", "rows.csv", *FIT, "--model", "gaussian-nb", "--out", "out.assay"), "out.assay"),
     KilledVerb(("train", "rows.csv", *FIT, "--model", "mlp", "--max-iter", "30", "--out", "net.assay"), "net.assay"),
+    KilledVerb(("train", "rows.csv", *FIT, "--model", "logistic-regression-cv", "--out", "cv.assay"), "cv.assay"),
+    KilledVerb(("train", "rows.csv", *FIT, "--model", "gradient-boosting", "--out", "boosted.assay"), "boosted.assay"),
     KilledVerb(("compare", "rows.csv", *FIT, "--models", "baseline,gaussian-nb,lda", "--out", "best.assay"), "best.assay"),
     KilledVerb(("predict", "m.assay", "rows.csv", "--out", "answers.csv"), "answers.csv"),
     KilledVerb(("predict", "m.assay", "rows.csv", "--out", "answers.parquet"), "answers.parquet"),

@@ -6,16 +6,18 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from fuzz.case import Case
-from fuzz.closed_forms import baseline_shares, counts, discriminant_means, priors, weighted_means
+from fuzz.closed_forms import baseline_shares, centroids, counts, discriminant_means, priors, weighted_means
+from fuzz.deviances import deviance
 from fuzz.feature_maps import approximation, on_features
 from fuzz.forest_votes import forest_leaves, out_of_bag
 from fuzz.kernel_optima import hard_margin, svc, svr
 from fuzz.kernel_runs import kernel_counts, kernel_replay, kernel_scores
 from fuzz.least_squares_optima import least_squares
+from fuzz.left_out import constant, ridge_left_out
 from fuzz.linear_optima import boxed_gap, duality_gap
 from fuzz.network_tangents import network
 from fuzz.perceptron_runs import errors, replay
-from fuzz.recomputed import least_error, neighbours, root_split, soft_neighbours, tightest, tree
+from fuzz.recomputed import least_error, neighbours, root_split, soft_neighbours, tightest, tree, within
 from fuzz.sides import hulls, planes
 
 Problem = tuple[str, str]
@@ -24,11 +26,16 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "normal_equations": least_squares,
     "duality_gap": duality_gap,
     "boxed_duality_gap": boxed_gap,
+    "deviance_gap": deviance,
+    "ridge_leave_one_out": ridge_left_out,
+    "constant_answer": constant,
     "kernel_svm_gap": svc,
     "kernel_svr_gap": svr,
     "separability_hulls": hulls,
     "separability_hyperplane": planes,
     "neighbours_exact": neighbours,
+    "neighbours_within": within,
+    "nearest_centroid": centroids,
     "neighbours_learned": soft_neighbours,
     "naive_bayes_gaussian": weighted_means,
     "naive_bayes_bernoulli": counts,

@@ -98,8 +98,11 @@ Problem = tuple[str, str]
 def _answers(case: Case, model: Any) -> Iterator[Problem]:
     X = _answered(case, model)
     answer = model.predict(X)
-    if not case.classifies and not np.isfinite(answer).all():
-        yield "predictions are not finite", str(answer[~np.isfinite(answer)][:3])
+    if not case.classifies:
+        none_is_near = np.isnan(answer) & (case.name == "radius-neighbors-regressor")
+        wrong = answer[~np.isfinite(answer) & ~none_is_near]
+        if len(wrong):
+            yield "predictions are not finite", str(wrong[:3])
     if case.classifies and not np.isin(answer, model.classes_).all():
         yield "predictions are no classes", str(answer[:5])
     if hasattr(model, "predict_proba"):
@@ -154,7 +157,7 @@ def _certified(case: Case, model: Any) -> Iterator[Problem]:
     if str(again.certificate_.verify(*rows)) != str(verdicts):
         yield "the file is verified otherwise", f"{again.certificate_.verify(*rows)}\n{verdicts}"
     X = _answered(case, model)
-    if not np.array_equal(again.predict(X), model.predict(X)):
+    if not np.array_equal(again.predict(X), model.predict(X), equal_nan=not case.classifies):
         yield "the file answers otherwise", ""
     with np.errstate(all="ignore"):
         refuted = list(against_optima(case, model))

@@ -101,6 +101,23 @@ def neighbours(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Probl
             return
 
 
+def within(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """How many others are within the radius of the drawn rows, by comparing all in 80 bits."""
+    claim = claims["neighbours_within"]
+    if not claim.holds or claim.witness["metric"] not in POWERS or "map" in claim.witness:
+        return
+    X, _, _w = live_rows(case)
+    power, radius = POWERS[claim.witness["metric"]], LONG(claim.witness["radius"])
+    drawn = (np.asarray(claim.witness[name], dtype=float) for name in ("queries", "weights", "counts"))
+    for query, weight, stated in zip(*drawn):
+        far = (np.abs(X.astype(LONG) - query.astype(LONG)) ** power).sum(axis=1) ** (1 / LONG(power))
+        own = int(weight <= 1)  # a row of more weight stays with what is left of it
+        low, high = (int((far <= radius * (1 + LONG(side * SAME))).sum()) - own for side in (-1, 1))
+        if not low <= stated <= high:
+            yield "neighbours_within: another number of rows is within the radius", f"{stated:g} is not {low} to {high}"
+            return
+
+
 def soft_neighbours(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     """The mean chance that a soft neighbour under the model's map names a left-out row rightly, in 80 bits."""
     claim = claims["neighbours_learned"]

@@ -24,9 +24,10 @@ LEFT = {
     "copy_X",
     "max_fun",
     "validation_rows",
-    "positive",
     "refit",
 }
+#: what all models but these refuse
+ONLY = {"positive": {"linear-regression", "ridge"}}
 #: the most of whole numbers that cost time
 MOST = {
     "n_estimators": 6,
@@ -84,6 +85,7 @@ FREE: dict[str, Any] = {
     "Cs": _strengths,
     "alpha": lambda rng, classes, d: one_of(rng, 0.0, 1e-10, 0.5, 1e6, rng.random(d).tolist()),
     "alphas": _strengths,
+    "average": lambda rng, classes, d: one_of(rng, True, False, 10),
     "binarize": None,
     "categorical_features": lambda rng, classes, d: [int(rng.integers(d))],
     "class_prior": _priors,
@@ -107,6 +109,7 @@ FREE: dict[str, Any] = {
     "min_samples_leaf": lambda rng, classes, d: one_of(rng, 1, 2, 5, 0.2),
     "min_samples_split": _some_rows,
     "monotonic_cst": _signs,
+    "outlier_label": lambda rng, classes, d: one_of(rng, "most_frequent", *classes.tolist()) if len(classes) else None,
     "pos_label": lambda rng, classes, d: one_of(rng, *classes).item() if len(classes) else None,
     "precompute": lambda rng, classes, d: one_of(rng, True, False, "auto"),
     "priors": _priors,
@@ -153,7 +156,7 @@ def draw_setting(rng: Rng, name: str, classes: np.ndarray, d: int) -> dict[str, 
     share = one_of(rng, 0.0, 0.15, 0.4)
     found = {key: value for first, more in ALWAYS.items() if first in table for key, value in more.items()}
     for key, given in table.items():
-        if key not in LEFT and maybe(rng, max(share, OFTEN.get(key, 0.0))):
+        if key not in LEFT and name in ONLY.get(key, {name}) and maybe(rng, max(share, OFTEN.get(key, 0.0))):
             value = draw_value(rng, key, given, classes, d)
             if given.accepts(value):
                 found[key] = value

@@ -97,4 +97,5 @@ def _rounder(case: Case) -> Iterator[Case]:
 
 
 def _rounded(column: np.ndarray, digits: int) -> np.ndarray:
-    return np.array([float(f"{value:.{digits - 1}e}") for value in column], dtype=column.dtype)
+    flat = [float(f"{value:.{digits - 1}e}") for value in column.ravel()]
+    return np.array(flat, dtype=column.dtype).reshape(column.shape)

@@ -200,6 +200,13 @@ def _numbers(rng: Rng, X: np.ndarray) -> np.ndarray:
     return y + one_of(rng, 0.0, 0.0, 0.0, 1e3, 1e9) if maybe(rng, 0.5) else y
 
 
+def several(rng: Rng, table: Table) -> Table:
+    """The table with one to three targets beside each other, each on a scale of its own."""
+    with np.errstate(all="ignore"):
+        more = [_numbers(rng, table.X) for _ in range(int(rng.integers(3)))]
+    return replace(table, y=np.column_stack([table.y, *more]))
+
+
 def _weights(rng: Rng, n: int) -> np.ndarray | None:
     kind = rng.integers(8)
     if kind < 4:

@@ -11,7 +11,7 @@ from fuzz.certificates import asked
 from fuzz.forgeries import forged
 from fuzz.optima import against_optima
 from fuzz.questions import Finding
-from fuzz.settings import ALWAYS, FREE, LEFT, MOST, OFTEN, draw_setting
+from fuzz.settings import ALWAYS, FREE, LEFT, MOST, OFTEN, ONLY, draw_setting
 from fuzz.shrink import shrunk
 from fuzz.tables import Table
 
@@ -55,7 +55,7 @@ def test_every_hyper_parameter_is_drawn(name):
     params = model_class(name).params
     free = {key for key, given in params.items() if not isinstance(given, Range | Choice | Flag | Seed)}
     assert free - LEFT <= set(FREE)
-    due = set(params) - LEFT - {"metric_params"}
+    due = {key for key in params if name in ONLY.get(key, {name})} - LEFT - {"metric_params"}
     for seed in range(200):
         due -= set(draw_setting(np.random.default_rng(seed), name, np.arange(2), 2)) if due else set()
     assert not due
@@ -63,7 +63,7 @@ def test_every_hyper_parameter_is_drawn(name):
 
 def test_what_is_said_of_hyper_parameters_is_of_some_that_exist():
     known = {key for name in REGISTRY for key in model_class(name).params}
-    assert known >= {*FREE, *MOST, *ALWAYS, *LEFT, *OFTEN}
+    assert known >= {*FREE, *MOST, *ALWAYS, *LEFT, *OFTEN, *ONLY}
 
 
 def test_a_case_is_the_same_whenever_it_is_drawn():

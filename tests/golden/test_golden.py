@@ -48,3 +48,12 @@ def test_a_golden_file_of_a_table_answers_and_verifies_as_it_always_did(path):
     assert model.predict(table).tolist() == said["predict"]
     assert [claim.name for claim in model.certificate_] == said["claims"]
     assert model.certificate_.verify(table).holds
+
+
+@pytest.mark.parametrize("path", sorted((HERE / "several").glob("*.assay")), ids=lambda path: path.stem)
+def test_a_golden_file_of_two_targets_answers_and_verifies_as_it_always_did(path):
+    said = json.loads(path.with_suffix(".json").read_text())
+    model, (X, Y) = assay.load(path), make.two_targets(path.stem)
+    assert model.predict(X[:12]).tolist() == said["predict"]
+    assert [claim.name for claim in model.certificate_] == said["claims"]
+    assert model.certificate_.verify(X, Y).holds

@@ -119,4 +119,4 @@ def test_a_number_does_not_name_a_class_of_text():
 @pytest.mark.parametrize(("y", "shown"), [(np.array(["x", "x"]), "'x'"), (np.array([0, 0]), "0")])
 def test_a_single_class_is_named_as_plainly_as_it_was_given(y, shown):
     with pytest.raises(DataError, match=f"only one class, {shown}: "):
-        assay.GaussianNB().fit([[0.0], [1.0]], y)
+        assay.LogisticRegression().fit([[0.0], [1.0]], y)

@@ -12,6 +12,7 @@ from cases import blobs, lines
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import assay
+from assay.errors import DataError
 from assay.families import CLASS_NAMES, model_class
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -48,6 +49,12 @@ SETTINGS = {
     ],
     '`ccp_alpha="cv"`': [(assay.DecisionTreeClassifier(ccp_alpha="cv"), {"ccp_alpha": 0.01})],
     "every `order` but `batch`": [(assay.Perceptron(), {"order": "batch"})],
+    "any settings": [
+        (assay.SGDClassifier(alpha=0.1), None),
+        (assay.SGDRegressor(), None),
+        (assay.PassiveAggressiveClassifier(), None),
+        (assay.PassiveAggressiveRegressor(), None),
+    ],
     "mini-batches": [
         (assay.MLPClassifier([4], max_iter=3, batch_size=10), {"batch_size": 1000}),
         (assay.MLPRegressor([4], max_iter=3, batch_size=10), {"solver": "lbfgs"}),
@@ -82,10 +89,9 @@ def test_the_page_lists_the_settings_for_which_a_weight_is_no_repeated_row():
 def test_a_weight_is_no_repeated_row_where_the_page_says_so_and_else_it_is(setting):
     for model, plain in SETTINGS[setting]:
         assert any(differs(model, seed) for seed in range(4)), model
-        assert not any(differs(type(model)(**{**model.get_params(), **plain}), seed) for seed in range(2)), (
-            model,
-            plain,
-        )
+        if plain is not None:
+            other = type(model)(**{**model.get_params(), **plain})
+            assert not any(differs(other, seed) for seed in range(2)), (model, plain)
 
 
 def test_many_rows_are_binned_by_their_number(monkeypatch):
@@ -118,7 +124,7 @@ def failing(model):
         if name in EQUIVALENCE:
             try:
                 check(made)
-            except AssertionError:
+            except (AssertionError, DataError):
                 wrong.add(name)
     return wrong
 

@@ -16,7 +16,13 @@ from assay.estimator.docstrings import documented
 from assay.estimator.params import defaults
 from assay.families import REGISTRY, model_class
 
-OTHERS = (assay.Nystroem, assay.RandomFourier, assay.RBFSampler, assay.NearestNeighbors)
+OTHERS = (
+    assay.NeighborhoodComponentsAnalysis,
+    assay.Nystroem,
+    assay.RandomFourier,
+    assay.RBFSampler,
+    assay.NearestNeighbors,
+)
 CLASSES = [*(model_class(name) for name in REGISTRY), *OTHERS]
 SECTIONS = ["Parameters", "Attributes", "Certificate", "See Also", "Examples"]
 
@@ -95,7 +101,9 @@ def test_a_fitted_model_shows_no_attribute_that_is_not_explained(case):
 
 @pytest.mark.parametrize("cls", OTHERS, ids=lambda cls: cls.__name__)
 def test_a_fitted_transformer_shows_no_attribute_that_is_not_explained(cls):
-    assert shown(cls().fit([[0.0, 1.0], [1.0, 0.5], [2.0, 3.0], [4.0, 1.0], [5.0, 5.0]])) <= set(documented(cls))
+    assert shown(cls().fit([[0.0, 1.0], [1.0, 0.5], [2.0, 3.0], [4.0, 1.0], [5.0, 5.0]], [0, 0, 1, 1, 1])) <= set(
+        documented(cls)
+    )
 
 
 def test_the_tree_of_neighbours_explains_its_arguments():

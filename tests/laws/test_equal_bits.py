@@ -18,6 +18,9 @@ WIDE, COLUMNS, NARROW = 60, 20, 3
 SHAPES = [(1, -1, WIDE), (1, 1, WIDE), (1, 0, COLUMNS), (2, 0, COLUMNS), (9, 5, NARROW)]
 
 
+pytestmark = pytest.mark.usefixtures("blas_of_two")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _small(client):
     with small_blocks(client):

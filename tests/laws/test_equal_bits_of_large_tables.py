@@ -9,6 +9,7 @@ from engine_marks import marks_on_engines
 from assay.engines.rows import LARGEST_BLOCK
 
 COLUMNS = 3
+pytestmark = pytest.mark.usefixtures("blas_of_two")
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

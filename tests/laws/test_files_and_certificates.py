@@ -83,7 +83,8 @@ def test_the_fingerprint_tells_whether_the_rows_are_those_of_the_fit(case, tmp_p
 def test_a_claim_that_says_anything_else_than_what_follows_from_the_model_is_refused(case):
     X, y = case.rows()
     certificate = case.model().fit(X, y).certificate_
-    for i, claim in enumerate(certificate.claims):
+    assert certificate.verify(X, y).holds
+    for claim in certificate.claims:
         others = {
             "statement": claim.statement + " and more",
             "kind": "proof" if claim.kind == "estimate" else "estimate",
@@ -96,9 +97,9 @@ def test_a_claim_that_says_anything_else_than_what_follows_from_the_model_is_ref
         for key, entry in claim.witness.items():
             if not isinstance(entry, np.ndarray):
                 false.append(dataclasses.replace(claim, witness={**claim.witness, key: _another(entry)}))
-        for wrong in false:
-            claims = (*certificate.claims[:i], wrong, *certificate.claims[i + 1 :])
-            assert not dataclasses.replace(certificate, claims=claims).verify(X, y).holds, wrong
+        for wrong in false:  # by itself: those beside it hold
+            verdict, *_ = dataclasses.replace(certificate, claims=(wrong,)).verify(X, y)
+            assert not verdict.holds, wrong
 
 
 def _another(entry):

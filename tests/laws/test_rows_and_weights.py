@@ -151,7 +151,7 @@ def test_a_fit_that_fails_leaves_the_model_as_it_was(case):
     assert not fresh.__sklearn_is_fitted__()
 
 
-def test_an_abandoned_prediction_gives_blas_its_threads_back(case):
+def test_an_abandoned_prediction_gives_blas_its_threads_back(case, blas_of_two):
     from threadpoolctl import threadpool_info
 
     with small_blocks():

@@ -39,6 +39,9 @@ def away_from_kinks(name, z, t, width):
         "squared": np.inf * np.ones_like(z),
         "huber": np.abs(np.abs(z - t) - width),
         "perceptron": np.abs(z),
+        "epsilon insensitive": np.abs(np.abs(z - t) - width),
+        "squared epsilon insensitive": np.abs(np.abs(z - t) - width),
+        "pinball": np.abs(z - t),
     }[name]
     return far > 1e-3
 
@@ -122,6 +125,7 @@ def test_a_loss_and_its_conjugate_bound_the_product(name, u, z, t, width):
     """Fenchel and Young: ℓ(z) + ℓ*(u) ≥ uz, with equality where u is the slope at z."""
     loss = surrogate(name)
     width = 1e-12 if name == "hinge" else width  # that of the hinge itself, not of its smoothing
+    width = width / 2.1 if name == "pinball" else width  # a quantile
     assert loss.value(z, t, width) + loss.conjugate(u, t, width) >= u * z - 1e-12 * (1 + abs(u * z))
     slope = float(loss.slope(z, t, width))
     star = float(loss.conjugate(slope, t, width))

@@ -11,6 +11,7 @@ import assay
 from assay.store import encode
 
 ROWS = 30_000
+pytestmark = pytest.mark.usefixtures("blas_of_two")
 
 
 def file_of(model) -> bytes:

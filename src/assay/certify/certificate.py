@@ -98,7 +98,7 @@ class Certificate:
     verifier: Callable[[Any, Any, Any], Verdicts] | None = field(default=None, repr=False)
     columns: int | None = None
     covering: Callable[[tuple[Claim, ...]], Covers] | None = field(default=None, repr=False)
-    multi_output: bool = False
+    multi_output: bool | str = False
 
     @property
     def covers(self) -> Covers:

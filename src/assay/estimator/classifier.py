@@ -85,10 +85,11 @@ class Classifier(Estimator):
         return labels
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The share of rows predicted rightly."""
+        """The share of rows predicted rightly; of several targets in all of them."""
         answers = self.predict(X)
         truth, weights = self._truth(X, y, sample_weight, len(answers))
-        return float(np.average(answers == truth, weights=weights))
+        right = answers == truth
+        return float(np.average(right if right.ndim == 1 else right.all(axis=1), weights=weights))
 
     # --- probabilities ------------------------------------------------------------------------------------------------
 
@@ -153,14 +154,18 @@ class Classifier(Estimator):
         raise NotImplementedError
 
     @with_probabilities
-    def predict_proba(self, X: Any) -> Array:
-        """p(k | x) for each row and class; the columns are in the order of `classes_`."""
-        return self._answer(X, self._proba_block)
+    def predict_proba(self, X: Any) -> Any:
+        """p(k | x) for each row and class; the columns are in the order of `classes_`. Of several targets a list of such arrays."""
+        return self._by_target(self._answer(X, self._proba_block))
 
     @with_probabilities
-    def predict_log_proba(self, X: Any) -> Array:
-        """log p(k | x) for each row and class."""
-        return self._answer(X, self._log_proba_block)
+    def predict_log_proba(self, X: Any) -> Any:
+        """log p(k | x) for each row and class; of several targets a list of such arrays."""
+        return self._by_target(self._answer(X, self._log_proba_block))
+
+    def _by_target(self, found: Array) -> Any:
+        """What is found of the classes of all targets, as people get it."""
+        return found
 
     @with_probabilities
     def predict_proba_blocks(self, X: Any) -> Iterator[Array]:

@@ -21,8 +21,11 @@ from assay.engines import Block, Engine, FilledRows, Part, Rows, engine_for, tar
 from assay.engines.engine import one_thread_blas
 from assay.engines.rows import cut
 from assay.errors import DataError, not_fitted
-from assay.estimator.layout import Layout, Tensor, model_of, record_of
+from assay.estimator import routing
+from assay.estimator.callbacks import heard, set_callbacks
+from assay.estimator.layout import Layout, as_declared, model_of, record_of, refuse_unbounded
 from assay.estimator.params import (
+    AvailableIf,
     Param,
     attribute,
     check_params,
@@ -35,17 +38,16 @@ from assay.estimator.params import (
     representation,
     seeded,
     set_params,
-    sklearn_tags,
 )
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.estimator.shown import kept
 from assay.estimator.steps import Step, model_at
-from assay.inputs import KnownLevels, NumberColumns, as_column, as_rows, as_targets, check_features
+from assay.estimator.tags import sklearn_tags
+from assay.inputs import KnownLevels, NumberColumns, as_rows, as_targets, check_features
 from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
 
-MOST_CHECKED = 1 << 20  # numbers: larger parts are rows themselves, which were looked at
 FEW = 4096  # numbers that are answered at once, without any engine
 AT_A_TIME = 1 << 14  # rows answered at a time: what is computed on the way stays near the processor, and small
 
@@ -61,7 +63,7 @@ class Estimator:
     takes_sparse: ClassVar[bool] = False  # scipy's sparse matrices stay sparse
     fills_sparse: ClassVar[bool] = False  # it takes them, and fills their zeros in block by block
     fills_whole: ClassVar[bool] = False  # all at once: it needs the rows in memory
-    multi_output: ClassVar[bool] = False  # y may have several columns, a target each
+    multi_output: ClassVar[bool | str] = False  # y may have several columns; "flat": one is one target
     positive_only: ClassVar[bool] = False
     least_classes: ClassVar[int] = 2  # of rows of fewer classes there is nothing to tell apart
     _kind: ClassVar[str]
@@ -81,6 +83,12 @@ class Estimator:
     _repr_html_ = notebook_html
     __sklearn_is_fitted__ = is_fitted
     __sklearn_tags__ = sklearn_tags
+    set_callbacks = set_callbacks
+    get_metadata_routing = routing.get_metadata_routing
+    set_fit_request, set_score_request = routing.set_fit_request, routing.set_score_request
+    set_partial_fit_request = AvailableIf(
+        routing.set_partial_fit_request, lambda model: hasattr(model, "partial_fit"), "it has no partial_fit"
+    )
 
     name: ClassVar[str]  # the name on the command line and in model files
     title: ClassVar[str] = ""  # the name among people
@@ -128,7 +136,7 @@ class Estimator:
         before = dict(vars(self))
         try:
             with seeded(self):
-                return self._fit_rows(X, y, sample_weight, afresh, classes)
+                return heard(self, X, y, sample_weight, lambda: self._fit_rows(X, y, sample_weight, afresh, classes))
         except BaseException:  # a fit that fails leaves the model as it was
             vars(self).clear()
             vars(self).update(before)
@@ -162,18 +170,9 @@ class Estimator:
             except (np.linalg.LinAlgError, ArithmeticError) as error:
                 refuse_extreme(rows, error)
                 raise
-        self._refuse_unbounded(rows)
+        refuse_unbounded(self, self._layout(), rows)
         self._fitted_with = self.get_params()
         return self
-
-    def _refuse_unbounded(self, rows: Rows) -> None:
-        """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
-        for name, field in self._layout().items():
-            part = None if name.startswith("state.") or not isinstance(field, Tensor) else self._part(name)
-            if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
-                continue
-            if getattr(field, "finite", False) and not np.isfinite(part).all():
-                refuse_extreme(rows, None)
 
     def _filled(self, rows: Rows) -> Rows:
         """The rows with all their zeros, where the model needs them."""
@@ -321,7 +320,7 @@ class Estimator:
     def _truth(self, X: Any, y: Any, sample_weight: Any, n: int) -> tuple[Array, Any]:
         """Targets and weights of n answered rows, which `assay.rows` brings itself."""
         if not isinstance(X, Rows):
-            return as_targets(y, n) if self.multi_output else as_column(y, "y", n), sample_weight
+            return as_targets(y, n, self.multi_output), sample_weight
         if y is not None or not X.has_target:
             raise DataError("assay.rows(...) brings its own target: name it there (target=...), and give no y here.")
         return targets_of(X)
@@ -340,7 +339,7 @@ class Estimator:
             self._categories,
             None if split is None else (float(split["fraction"]), int(split["seed"])),
             self._own_claims,
-            getattr(self, "classes_", None),
+            kept(self, "classes_"),
             self._provenance.get("fingerprint"),
             self.takes_sparse,
             self._filled,
@@ -449,9 +448,10 @@ class Estimator:
             self._categories = tuple(None if c is None else tuple(c) for c in record.categories)
         if record.classes is not None:
             self.classes_ = record.classes
+        layout = self.layout_of(record)
         for name, value in {**record.arrays, **record.facts}.items():
             if not name.startswith("state."):
-                setattr(self, name, value)
+                setattr(self, name, as_declared(layout[name], value))
         self._fitted_with = self.get_params()
         self._claims = tuple(Claim(**c) for c in record.claims)
         self._provenance = {k: v for k, v in record.provenance.items() if k != "assay"}
@@ -482,7 +482,14 @@ def fresh_and_rows(model: Model, X: Any, y: Any, sample_weight: Any) -> tuple[Mo
     check_params(fresh)
     if "random_state" in vars(fresh):
         fresh.random_state = drawn_seed(fresh.random_state)
-    rows: Rows = as_rows(X, y, sample_weight, categories=fresh.takes_categories, sparse=fresh.takes_sparse).in_memory()
+    rows: Rows = as_rows(
+        X,
+        y,
+        sample_weight,
+        categories=fresh.takes_categories,
+        sparse=fresh.takes_sparse,
+        multi_output=fresh.multi_output,
+    ).in_memory()
     fresh._check_target(rows)
     if rows.categories is not None and not fresh.takes_categories:
         fresh._refuse_categories(rows)

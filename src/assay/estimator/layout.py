@@ -19,13 +19,17 @@ from assay._version import __version__
 from assay.certify import Claim
 from assay.errors import ModelFileError
 from assay.estimator.params import check_names, check_params
+from assay.estimator.shown import kept
+from assay.inputs.refusals import refuse_extreme
 from assay.numerics import Array
 from assay.store import Record
 
 if TYPE_CHECKING:
+    from assay.engines import Rows
     from assay.estimator.estimator import Estimator
 
 Model = TypeVar("Model", bound="Estimator")
+MOST_CHECKED = 1 << 20  # numbers: larger parts are rows themselves, which were looked at
 
 
 @dataclass(frozen=True)
@@ -134,6 +138,13 @@ def _check_fact(name: str, field: Fact, value: Any) -> None:
             raise ModelFileError(f"The value {name!r} is {item!r}, outside its range.")
 
 
+def as_declared(field: Tensor | Fact, value: Any) -> Any:
+    """A checked value; numbers with a fraction are so even where a file writes them without."""
+    if isinstance(field, Tensor) or field.kind is not float:
+        return value
+    return [float(item) for item in value] if field.many else float(value)
+
+
 def record_of(model: Estimator) -> Record:
     """The fitted model as plain data."""
     arrays: dict[str, Array] = {}
@@ -151,7 +162,7 @@ def record_of(model: Estimator) -> Record:
         n_features=int(model.n_features_in_),
         arrays=arrays,
         facts=facts,
-        classes=getattr(model, "classes_", None),
+        classes=kept(model, "classes_"),
         names=None if names is None else list(names),
         categories=None if model._categories is None else [None if c is None else list(c) for c in model._categories],
         target=model._provenance.get("target"),
@@ -229,3 +240,13 @@ def _check_provenance(facts: Mapping[str, Any]) -> None:
     )
     if not good or not isinstance(facts.get("target", ""), str | None):
         raise ModelFileError("The model file's facts about its data (fingerprint, split, target) cannot be read.")
+
+
+def refuse_unbounded(model: Estimator, layout: Layout, rows: Rows) -> None:
+    """Raise where what was learnt overflowed: a file could not hold it, and answers would be no numbers."""
+    for name, field in layout.items():
+        part = None if name.startswith("state.") or not isinstance(field, Tensor) else model._part(name)
+        if not isinstance(part, np.ndarray) or part.dtype.kind != "f" or part.size > MOST_CHECKED:
+            continue
+        if getattr(field, "finite", False) and not np.isfinite(part).all():
+            refuse_extreme(rows, None)

@@ -63,7 +63,7 @@ class OneFold(Estimator):
         The statistics of a classifier hold `class_count` (K,), the weight of the rows of each class.
         """
         if self._kind == "classifier":
-            refuse_absent(self.classes_, state.class_count, whole)
+            refuse_absent(self.classes_, state.class_count, whole, self.least_classes)
 
     def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Absorb more rows, as if they had been there from the start.

@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 import numpy as np
 
 from assay.errors import ParameterError, nearest
+from assay.estimator.tags import sklearn_tags
 
 Model = TypeVar("Model")
 UNSET: Any = object()
@@ -50,6 +51,9 @@ class Param:
     def describe(self) -> str:
         raise NotImplementedError
 
+    def refusal(self, name: str, value: Any) -> str:
+        return f"{name}={value!r} is not possible: it must be {self.describe()} ({self.doc})."
+
     def parse(self, text: str) -> Any:
         """The value that a command-line word stands for."""
         return self._word(text, text)
@@ -73,10 +77,13 @@ class Range(Param):
     high: float = math.inf
     open_low: bool = False
     open_high: bool = False
+    or_infinity: bool = False  # of whole numbers: "without end" as well
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str) or value is None:
             return value in self.words
+        if self.or_infinity and isinstance(value, float) and value == math.inf:
+            return True
         wanted = numbers.Integral if self.kind is int else numbers.Real
         if isinstance(value, bool) or not isinstance(value, wanted):
             return False
@@ -97,7 +104,7 @@ class Range(Param):
         if word is not self:
             return word
         try:
-            return int(text) if self.kind is int else float(text)
+            return int(text) if self.kind is int and not (self.or_infinity and text == "inf") else float(text)
         except ValueError:
             return text
 
@@ -132,9 +139,13 @@ class ChoiceOrFunction(Choice):
 class Flag(Param):
     """True or False."""
 
+    or_number: bool = False  # any whole number but 0 says yes, as where scikit-learn asks how much to say
+
     def accepts(self, value: Any) -> bool:
         if isinstance(value, str) or value is None:
             return value in self.words
+        if self.or_number and isinstance(value, numbers.Integral):
+            return int(value) >= 0
         return isinstance(value, bool | np.bool_ | numbers.Integral) and value in (0, 1)
 
     def describe(self) -> str:
@@ -298,9 +309,7 @@ def check_params(model: Any) -> None:
     for name, param in table.items():
         value = getattr(model, name)
         if not param.accepts(value):
-            raise ParameterError(
-                f"{type(model).__name__}: {name}={value!r} is not possible: it must be {param.describe()} ({param.doc})."
-            )
+            raise ParameterError(f"{type(model).__name__}: {param.refusal(name, value)}")
 
 
 def check_names(cls: type, given: Mapping[str, Any]) -> None:
@@ -384,23 +393,6 @@ def notebook_html(model: Any) -> str:
 def is_fitted(model: Any) -> bool:
     """What scikit-learn asks of a model."""
     return hasattr(model, "n_features_in_")
-
-
-def sklearn_tags(model: Any) -> Any:
-    """What scikit-learn wants to know of a model; asked by scikit-learn alone, which is then there."""
-    from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
-
-    kind = model.kind_of(get_params(model))
-    return Tags(
-        estimator_type=kind,
-        target_tags=TargetTags(required=True, multi_output=getattr(model, "multi_output", False)),
-        transformer_tags=TransformerTags() if hasattr(model, "transform") else None,
-        classifier_tags=ClassifierTags() if kind == "classifier" else None,
-        regressor_tags=RegressorTags() if kind == "regressor" else None,
-        input_tags=InputTags(
-            sparse=model.takes_sparse, allow_nan=model.takes_missing, positive_only=model.positive_only
-        ),
-    )
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(param, attribute))

@@ -40,20 +40,30 @@ if TYPE_CHECKING:
     from assay.families.linear.glm import GammaRegressor as GammaRegressor
     from assay.families.linear.glm import PoissonRegressor as PoissonRegressor
     from assay.families.linear.glm import TweedieRegressor as TweedieRegressor
+    from assay.families.linear.huber import HuberRegressor as HuberRegressor
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
     from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from assay.families.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from assay.families.linear.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
     from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
     from assay.families.linear.ridge import RidgeCV as RidgeCV
+    from assay.families.linear.sgd import SGDClassifier as SGDClassifier
+    from assay.families.linear.sgd import SGDRegressor as SGDRegressor
+    from assay.families.linear.straight import LinearSVR as LinearSVR
+    from assay.families.linear.straight import QuantileRegressor as QuantileRegressor
     from assay.families.naive_bayes.complement import ComplementNB as ComplementNB
     from assay.families.naive_bayes.estimators import BernoulliNB as BernoulliNB
     from assay.families.naive_bayes.estimators import CategoricalNB as CategoricalNB
     from assay.families.naive_bayes.estimators import GaussianNB as GaussianNB
     from assay.families.naive_bayes.estimators import MultinomialNB as MultinomialNB
     from assay.families.naive_bayes.estimators import NaiveBayes as NaiveBayes
+    from assay.families.nearest_centroid.estimators import NearestCentroid as NearestCentroid
     from assay.families.neighbours.estimators import KNeighborsClassifier as KNeighborsClassifier
     from assay.families.neighbours.estimators import KNeighborsRegressor as KNeighborsRegressor
+    from assay.families.neighbours.radius import RadiusNeighborsClassifier as RadiusNeighborsClassifier
+    from assay.families.neighbours.radius import RadiusNeighborsRegressor as RadiusNeighborsRegressor
     from assay.families.networks.estimators import MLPClassifier as MLPClassifier
     from assay.families.networks.estimators import MLPRegressor as MLPRegressor
     from assay.families.perceptron.estimators import Perceptron as Perceptron
@@ -98,6 +108,13 @@ REGISTRY: dict[str, str] = {
     "perceptron": "assay.families.perceptron.estimators:Perceptron",
     "kernel-perceptron": "assay.families.kernel.perceptron.estimators:KernelPerceptron",
     "linear-svc": "assay.families.linear.linear_svc:LinearSVC",
+    "huber": "assay.families.linear.huber:HuberRegressor",
+    "linear-svr": "assay.families.linear.straight:LinearSVR",
+    "quantile-regressor": "assay.families.linear.straight:QuantileRegressor",
+    "sgd": "assay.families.linear.sgd:SGDClassifier",
+    "sgd-regressor": "assay.families.linear.sgd:SGDRegressor",
+    "passive-aggressive": "assay.families.linear.passive_aggressive:PassiveAggressiveClassifier",
+    "passive-aggressive-regressor": "assay.families.linear.passive_aggressive:PassiveAggressiveRegressor",
     "erm": "assay.families.linear.erm:ERM",
     "decision-tree": "assay.families.trees.estimators:DecisionTreeClassifier",
     "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",
@@ -110,8 +127,11 @@ REGISTRY: dict[str, str] = {
     "adaboost": "assay.families.boosting.adaboost:AdaBoostClassifier",
     "gradient-boosting": "assay.families.boosting.estimators:GradientBoostingClassifier",
     "boosting-regressor": "assay.families.boosting.estimators:GradientBoostingRegressor",
+    "nearest-centroid": "assay.families.nearest_centroid.estimators:NearestCentroid",
     "knn": "assay.families.neighbours.estimators:KNeighborsClassifier",
     "knn-regressor": "assay.families.neighbours.estimators:KNeighborsRegressor",
+    "radius-neighbors": "assay.families.neighbours.radius:RadiusNeighborsClassifier",
+    "radius-neighbors-regressor": "assay.families.neighbours.radius:RadiusNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",
     "svr": "assay.families.kernel.svm.estimators:SVR",
     "nu-svc": "assay.families.kernel.svm.nu:NuSVC",

@@ -128,7 +128,7 @@ def refuse_continuous(y: Array) -> None:
 
 def _absorb_labels(block: Block) -> Array:
     assert block.y is not None
-    return distinct(block.y)
+    return distinct(block.y.reshape(-1))
 
 
 def _merge_labels(a: Array, b: Array) -> Array:

@@ -140,12 +140,12 @@ def refuse_balanced(model: Any) -> None:
         )
 
 
-def refuse_absent(classes: Array, weights: Floats, whole: bool) -> None:
-    """Some class must have weight; where these are the `whole` rows of a fit, two of them."""
+def refuse_absent(classes: Array, weights: Floats, whole: bool, fewest: int = 2) -> None:
+    """Some class must have weight; where these are the `whole` rows of a fit, at least `fewest` of them."""
     present = np.flatnonzero(weights > 0)
     if not len(present):
         raise DataError("All sample weights are zero, so no class has any rows: give some rows a positive weight.")
-    if whole and len(present) < 2:
+    if whole and len(present) < fewest:
         raise DataError(
             f"Only one class, {plain_labels(classes)[present[0]]!r}, has rows of positive weight: a classifier needs at least two "
             "classes to tell apart."

@@ -35,14 +35,14 @@ def as_rows(
     categories: bool = False,
     levels: KnownLevels | None = None,
     sparse: bool = False,
-    multi_output: bool = False,
+    multi_output: bool | str = False,
 ) -> Rows:
     """Rows of anything that holds a table: arrays, lists, frames (pandas, polars, Arrow, …), Dask collections, `assay.rows`.
 
     `categories`: text and categorical columns become codes (for models that take them) instead of an error; `levels` are
     the categories of an earlier fit (None for a column of numbers), by which they are then coded; unknown ones become
     missing, and a column that changed its kind is refused. `sparse`: sparse matrices stay sparse instead of an error.
-    `multi_output`: y may have several columns, a target each.
+    `multi_output`: y may have several columns, a target each; "flat": a single column is flattened.
     """
     if isinstance(X, Rows):
         if y is not None or sample_weight is not None:
@@ -76,9 +76,9 @@ def _matrix(
 
 
 def _target_and_weights(
-    y: Any, sample_weight: Any, n: int, multi_output: bool = False
+    y: Any, sample_weight: Any, n: int, multi_output: bool | str = False
 ) -> tuple[Array | None, Array | None]:
-    target = None if y is None else as_targets(y, n) if multi_output else as_column(y, "y", n)
+    target = None if y is None else as_targets(y, n, multi_output)
     weights = None if sample_weight is None else as_weights(sample_weight, n)
     return target, weights
 
@@ -124,6 +124,7 @@ def _numbers(array: Array) -> Array:
 
 def as_column(y: Any, name: str, n: int | None) -> Array:
     """A one-dimensional target; a column vector is flattened with a warning."""
+    _refuse_sparse_targets(y)
     if hasattr(y, "to_numpy"):
         y = y.to_numpy()
     try:
@@ -151,18 +152,29 @@ def as_column(y: Any, name: str, n: int | None) -> Array:
     return array
 
 
-def as_targets(y: Any, n: int | None) -> Array:
-    """A target (n,), or several (n, T): a column each, also where there is but one."""
+def as_targets(y: Any, n: int | None, multi_output: bool | str = True) -> Array:
+    """A target (n,), or with `multi_output` several (n, T): a column each, also where there is but one, unless that is to be "flat"."""
+    if not multi_output:
+        return as_column(y, "y", n)
+    _refuse_sparse_targets(y)
     try:
         array = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     except ValueError:
         array = np.empty(0)  # ragged, which is refused below
-    if array.ndim != 2:
+    if array.ndim != 2 or (multi_output == "flat" and array.shape[1] == 1):
         return as_column(y, "y", n)
     columns = [as_column(column, "y", n) for column in array.T]
     if not columns:
         raise DataError("y has no columns: give one for each target.")
     return np.stack(columns, axis=1)
+
+
+def _refuse_sparse_targets(y: Any) -> None:
+    """Raise for targets in a sparse matrix."""
+    if is_sparse(y):
+        raise DataTypeError(
+            f"y is a sparse matrix of shape {y.shape}, and a sparse multilabel-indicator for y is not supported. Give an array: y.toarray()."
+        )
 
 
 def _plain_numbers(array: Array) -> Array:
@@ -192,6 +204,11 @@ def as_weights(sample_weight: Any, n: int) -> Array:
         w = np.asarray(sample_weight.to_numpy() if hasattr(sample_weight, "to_numpy") else sample_weight)
     except ValueError as error:
         raise DataError(f"sample_weight is ragged: {error}") from None
+    if w.ndim == 0 and isinstance(sample_weight, np.ndarray):
+        raise DataTypeError(
+            f"Input should have at least 1 dimension i.e. satisfy `len(x.shape) > 0`, got scalar `{w.astype(np.float64)!r}` instead. "
+            f"(sample_weight: give one weight for each of the {n} rows, or a number for all.)"
+        )
     if w.ndim == 0:
         w = np.full(n, w)
     if w.ndim != 1:

@@ -26,7 +26,8 @@ Formula = Callable[[Any, Any, float], Any]
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A loss by name. `width` is Huber's δ, or the width over which the hinge is smoothed while it is solved.
+    """A loss by name. `width` is Huber's δ, the ε of a tube that costs nothing, the quantile of the pinball loss, or the width over which
+    the hinge is smoothed while it is solved.
 
     `at_zero` holds value, smooth value, slope·t and curvature at z = 0 where these are the same for every row, or None;
     of the hinge those of width `WIDEST`.
@@ -53,7 +54,10 @@ class Surrogate:
             return np.asarray(-t * np.clip(-u * t, 0.0, 1.0))
         if self.name == "squared hinge":
             return np.asarray(-t * np.maximum(-u * t, 0.0))
-        return np.clip(u, -h, h) if self.name == "huber" else u
+        if self.name == "pinball":
+            return np.clip(u, -h, 1.0 - h)
+        bound = {"huber": h, "epsilon insensitive": 1.0}.get(self.name)
+        return u if bound is None else np.clip(u, -bound, bound)
 
     def least_mean_margin(self, mean_loss: float) -> float:
         """The least m̄ that rows can have on average whose mean loss is at most `mean_loss` (by convexity)."""
@@ -172,6 +176,50 @@ def _perceptron_slope(z: Any, t: Any, h: float) -> Any:
     return np.where((t * z < 0) | ((z == 0) & (t < 0)), -t, 0.0)
 
 
+def _beyond(z: Any, t: Any, h: float) -> Any:
+    return np.maximum(0.0, np.abs(z - t) - h)
+
+
+def _tube_value(z: Any, t: Any, h: float) -> Any:
+    return _beyond(z, t, h)
+
+
+def _tube_slope(z: Any, t: Any, h: float) -> Any:
+    return np.where(np.abs(z - t) > h, np.sign(z - t), 0.0)
+
+
+def _tube_conjugate(u: Any, t: Any, h: float) -> Any:
+    return np.where(np.abs(u) <= 1.0, u * t + h * np.abs(u), np.inf)
+
+
+def _squared_tube_value(z: Any, t: Any, h: float) -> Any:
+    return _beyond(z, t, h) ** 2
+
+
+def _squared_tube_slope(z: Any, t: Any, h: float) -> Any:
+    return 2.0 * np.sign(z - t) * _beyond(z, t, h)
+
+
+def _squared_tube_curvature(z: Any, t: Any, h: float) -> Any:
+    return np.where(np.abs(z - t) > h, 2.0, 0.0)
+
+
+def _squared_tube_conjugate(u: Any, t: Any, h: float) -> Any:
+    return 0.25 * u * u + u * t + h * np.abs(u)
+
+
+def _pinball_value(z: Any, t: Any, h: float) -> Any:
+    return np.maximum(h * (t - z), (1.0 - h) * (z - t))
+
+
+def _pinball_slope(z: Any, t: Any, h: float) -> Any:
+    return np.where(z > t, 1.0 - h, np.where(z < t, -h, 0.0))
+
+
+def _pinball_conjugate(u: Any, t: Any, h: float) -> Any:
+    return np.where((u >= -h) & (u <= 1.0 - h), u * t, np.inf)
+
+
 LOG = Surrogate("log", MARGIN, 0, _log_value, _log_slope, _log_curvature, _log_conjugate, at_zero=(np.log(2), np.log(2), -0.5, 0.25))  # fmt: skip
 HINGE = Surrogate(
     "hinge", MARGIN, 1, _hinge_value, _hinge_slope, None, _hinge_conjugate, WIDEST, (1.0, 0.25, -0.5, 0.5)
@@ -180,7 +228,11 @@ SQUARED_HINGE = Surrogate("squared hinge", MARGIN, 2, _squared_hinge_value, _squ
 SQUARED = Surrogate("squared", REGRESSION, 3, _squared_value, _squared_slope, _squared_curvature, _squared_conjugate)
 HUBER = Surrogate("huber", REGRESSION, 4, _huber_value, _huber_slope, _huber_curvature, _huber_conjugate)
 PERCEPTRON = Surrogate("perceptron", MARGIN, 5, _perceptron_value, _perceptron_slope, None, None)
-SURROGATES: dict[str, Surrogate] = {s.name: s for s in (LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON)}
+TUBE = Surrogate("epsilon insensitive", REGRESSION, 6, _tube_value, _tube_slope, None, _tube_conjugate, width=0.0)
+SQUARED_TUBE = Surrogate("squared epsilon insensitive", REGRESSION, 7, _squared_tube_value, _squared_tube_slope, _squared_tube_curvature, _squared_tube_conjugate)  # fmt: skip
+PINBALL = Surrogate("pinball", REGRESSION, 8, _pinball_value, _pinball_slope, None, _pinball_conjugate, width=0.5)
+ALL = (LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON, TUBE, SQUARED_TUBE, PINBALL)
+SURROGATES: dict[str, Surrogate] = {s.name: s for s in ALL}
 
 
 def surrogate(name: str) -> Surrogate:
@@ -189,6 +241,23 @@ def surrogate(name: str) -> Surrogate:
     if found is None:
         raise ParameterError(f"There is no surrogate loss {name!r}. {nearest(name, SURROGATES)}")
     return found
+
+
+class Side(NamedTuple):
+    """Of rows (n,): cost · max(0, offset − sign·z), which a loss of straight lines is a sum of."""
+
+    offset: Floats
+    sign: Floats
+    cost: Floats
+
+
+def sides_of(loss: Surrogate, t: Floats, c: Floats) -> tuple[Side, ...]:
+    """The hinge has one side, errors have two."""
+    if loss.name == "hinge":
+        return (Side(np.ones(len(t)), t, c),)
+    epsilon, up, down = (0.0, loss.width, 1.0 - loss.width) if loss.name == "pinball" else (loss.width, 1.0, 1.0)
+    one = np.ones(len(t))
+    return Side(t - epsilon, one, up * c), Side(-t - epsilon, -one, down * c)
 
 
 class Penalty(NamedTuple):
@@ -280,6 +349,10 @@ def _mean_score(loss: Surrogate, mean_loss: float, target: float) -> float:
         return abs(loss.least_mean_margin(mean_loss))
     if loss.name == "huber":
         return abs(target) + mean_loss / loss.width + 0.5 * loss.width
+    if loss.name == "pinball":
+        return abs(target) + mean_loss / min(loss.width, 1.0 - loss.width)
+    if loss.name in (TUBE.name, SQUARED_TUBE.name):
+        return abs(target) + loss.width + (mean_loss if loss.name == TUBE.name else float(np.sqrt(mean_loss)))
     return abs(target) + float(np.sqrt(2 * mean_loss))
 
 

@@ -58,9 +58,10 @@ class Solver(NamedTuple):
     solve: Solve | None = None
 
 
-SMOOTH = ("log", "softmax", "squared hinge", "squared", "huber")
-CURVED = ("log", "squared hinge", "squared", "huber", "custom with curvature")
-KINKED = ("hinge", "perceptron")
+SMOOTH = ("log", "softmax", "squared hinge", "squared", "huber", "squared epsilon insensitive")
+CURVED = ("log", "squared hinge", "squared", "huber", "squared epsilon insensitive", "custom with curvature")
+TUBES = ("epsilon insensitive", "pinball")
+KINKED = ("hinge", "perceptron", *TUBES)
 CUSTOM = ("custom", "custom with curvature")
 NEEDS: dict[str, Solver] = {}
 
@@ -141,6 +142,13 @@ def _smoothing(args: SolverArgs) -> Iterator[Iterate]:
     return smoothing(*args.usual, args.evaluation)
 
 
+@solver("interior-point", TUBES, ANY, "errors that cost in proportion")
+def _interior_point(args: SolverArgs) -> Iterator[Iterate]:
+    from assay.solvers.tube import open_rows
+
+    return open_rows(*args.usual)
+
+
 @solver("dual-coordinate", ("hinge", "squared hinge"), RIDGE, "a conjugate with bounds on each row's dual")
 def _dual_coordinate(args: SolverArgs) -> Iterator[Iterate]:
     from assay.solvers.dual_coordinate import dual_coordinate_answer
@@ -190,6 +198,8 @@ def choose(loss: Surrogate | str | None, penalty: Penalty, d: int, sparse: bool 
     hessian = d <= (WIDE_SPARSE if sparse else FEW_COLUMNS)
     if name in ("perceptron", "custom with a kink"):
         return "subgradient"
+    if name in TUBES:
+        return "interior-point"
     if name == "hinge":
         hessian |= not sparse and d <= MOST_COLUMNS
         if not hessian and _suits(NEEDS["dual-coordinate"], penalty):

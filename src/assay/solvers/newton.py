@@ -47,6 +47,7 @@ def newton(
     for number in range(max_iter + 1):
         value = smooth_objective(problem, evaluation, w)
         gap = np.inf if boxed else problem.gap(evaluation, w)
+        gap = 0.0 if boxed and value <= problem.floor > 0 else gap
         v = newton_step(problem, evaluation, w) if gap > tol else np.zeros_like(w)
         promised = -float(v @ slope(problem, evaluation, w))
         if boxed and promised <= max(tol, HIDDEN) * value:

@@ -25,7 +25,7 @@ from assay.solvers.softmax_problem import SoftmaxProblem, rooms
 EPS = float(np.finfo(np.float64).eps)
 SURE = 1e-5  # a Cholesky pivot below this: the eigenvectors are asked which directions are real
 LEAST_SPREAD = 1e-3  # of a column's square: what is left of it once its mean is taken off
-CURVATURE = {"log": 0.25, "squared hinge": 2.0, "squared": 1.0, "huber": 1.0}
+CURVATURE = {"log": 0.25, "squared hinge": 2.0, "squared": 1.0, "huber": 1.0, "squared epsilon insensitive": 2.0}
 MOST_COLUMNS = 2000  # beyond, all products of columns cost more than the sweeps that they save
 ENOUGH = 10_000  # rows that a preconditioner is made from, unless columns are so many or few that
 LEAST, MOST = (

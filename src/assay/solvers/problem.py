@@ -28,7 +28,7 @@ from assay.engines.rows import cut
 from assay.errors import DataError, EngineError
 from assay.numerics import Array, Floats
 from assay.risk.custom_surrogate import CustomSurrogate
-from assay.risk.terms import SQUARED, Penalty, Surrogate, farthest, lean, slack
+from assay.risk.terms import REGRESSION, SQUARED, Penalty, Surrogate, farthest, lean, slack
 from assay.statistics.gram import Gram
 
 State = TypeVar("State")
@@ -51,7 +51,7 @@ class Evaluation(NamedTuple):
 
 
 class MarginRows(NamedTuple):
-    """Rows (m,) near the margin and their multipliers (m,); every other row has its full weight or none, by its side."""
+    """Rows (m,) near the margin and their multipliers (m,), of numbers minus the slope; every other row has its full weight or none, by its side."""
 
     rows: Array
     values: Floats
@@ -103,6 +103,8 @@ class Problem:
     prepare: Callable[[Block], Block] | None = None  # makes targets and weights of a block whose y are still labels
     intercept: bool = True  # otherwise b stays where it is: its slope is taken for zero
     sample: int = 1  # every how many rows one enters the Hessian of a Newton step
+    floor: float = 0.0  # a sum of losses of numbers below this is their rounding alone
+    spread: float = 1.0  # root mean square of the target about its mean, of numbers
 
     @property
     def n_rows(self) -> int | None:
@@ -143,12 +145,23 @@ class Problem:
         """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F(w) = `value`."""
         free = self.penalty.free
         if free[:-1].any():
-            return -np.inf
+            bound = part + self.within_box(w, g, free) - self.penalty.conjugate(g)
+            return max(bound, 0.0) if self.boxed else -np.inf
         rho = self.penalty.shrink(g)
         bound = rho * part - self.penalty.conjugate(rho * g)
         if not free[-1] or g[-1] == 0:
             return bound
         return bound - slack(rho * abs(float(g[-1])), value - bound, value, self.intercept_bound(w, value))
+
+    @property
+    def boxed(self) -> bool:
+        """Whether weights without a penalty are bounded to a box about the ones at hand, as no step of Newton proves more."""
+        return self.loss.kind == REGRESSION and self.loss.curvature is None
+
+    def within_box(self, w: Floats, g: Floats, free: Array) -> float:
+        """min g·w' over the free weights in the box about w; the intercept has the unit of the target."""
+        unit = np.append(self.spread / self.scale[:-1], self.spread)
+        return float(g[free] @ w[free]) - BOX * float(np.abs(g[free]) @ unit[free])
 
     def intercept_bound(self, w: Floats, value: float) -> Callable[[float], float]:
         """far(fall): no minimum has |b| above this, where F(w) = `value` and F can fall by `fall` at most."""

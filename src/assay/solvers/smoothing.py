@@ -19,7 +19,7 @@ import numpy as np
 from assay.engines import Block
 from assay.engines.csr import SparseMatrix
 from assay.numerics import Array, Floats
-from assay.risk.terms import WIDEST, Penalty
+from assay.risk.terms import MARGIN, WIDEST, Penalty, Surrogate, sides_of
 from assay.solvers.interior_point import InteriorPoint, Margins, PrimalDual, interior_points
 from assay.solvers.newton import advance, newton_step, slope
 from assay.solvers.problem import Evaluation, Iterate, MarginRows, Problem, relative_gap, rows_back, rows_times
@@ -35,6 +35,7 @@ PATIENCE = 12  # steps at one width
 ROUNDS = 30
 LITTLE = 0.2  # of what the width costs
 NARROW = 0.01
+NEAR_ZERO = 1e-6  # of a weight in its column's scale, where its multipliers say that it is zero
 BETWEEN = 1e-5  # of its row's cost: a multiplier so far from 0 and c is between them
 
 
@@ -43,9 +44,9 @@ def smoothing(
 ) -> Iterator[Iterate]:
     """As `newton`, for the hinge loss; `max_iter` counts Newton's steps of both parts."""
     most = max(64, PER_COLUMN * len(start), FEW_NUMBERS // len(start))
-    whole = _zone(problem, start, np.inf, most)
+    whole = zone_at(problem, start, np.inf, most)
     if not whole.full:
-        yield from _exactly(problem, SmoothingState(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
+        yield from exactly(problem, SmoothingState(start, np.inf, 0), np.inf, most, whole, tol, max_iter)
         return
     width, w, spent, number, best = WIDEST, start, 0, 0, None
     at = with_width(problem, width)
@@ -61,11 +62,9 @@ def smoothing(
             break
         v, promised = _step(at, evaluation, w)
         if spent > PATIENCE or settled(at, evaluation, w, gap, promised):
-            zone = _zone(problem, w, width, most)
+            zone = zone_at(problem, w, width, most)
             if not zone.full:
-                better = yield from _exactly(
-                    problem, SmoothingState(w, value, number), width, most, zone, tol, max_iter
-                )
+                better = yield from exactly(problem, SmoothingState(w, value, number), width, most, zone, tol, max_iter)
                 if better is None:
                     return
                 w, _, number = better
@@ -85,12 +84,12 @@ def _with_more_open(problem: Problem, best: Iterate, most: int, tol: float, max_
     while not best.done and best.number < max_iter and most * WIDER * len(best.w) <= MOST_NUMBERS:
         most *= WIDER
         delta = best.width or NARROW
-        zone = _zone(problem, best.w, delta, most)
+        zone = zone_at(problem, best.w, delta, most)
         while zone.full:
             delta *= 0.5
-            zone = _zone(problem, best.w, delta, most)
+            zone = zone_at(problem, best.w, delta, most)
         stand = SmoothingState(best.w, best.objective, best.number)
-        for at in _exactly(problem, stand, delta, most, zone, tol, max_iter):
+        for at in exactly(problem, stand, delta, most, zone, tol, max_iter):
             best = at if at.gap < best.gap or at.done else best._replace(number=at.number)
         yield best
 
@@ -132,8 +131,10 @@ def with_width(problem: Problem, width: float) -> Problem:
     return replace(problem, loss=replace(problem.loss, width=width))
 
 
-def _zone(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
-    zone: Zone = problem.fold(partial(absorb_zone, w, problem.centre, delta, most), partial(merge_zones, most))
+def zone_at(problem: Problem, w: Floats, delta: float, most: int) -> Zone:
+    zone: Zone = problem.fold(
+        partial(absorb_zone, problem.loss, w, problem.centre, delta, most), partial(merge_zones, most)
+    )
     return zone
 
 
@@ -145,7 +146,7 @@ class SmoothingState(NamedTuple):
     number: int
 
 
-def _exactly(
+def exactly(
     problem: Problem, stand: SmoothingState, delta: float, most: int, zone: Zone, tol: float, max_iter: int
 ) -> Generator[Iterate, None, SmoothingState | None]:
     """Solve for the open rows, evaluate all rows, and draw the zone anew where others changed sides.
@@ -156,18 +157,19 @@ def _exactly(
     best: Iterate | None = None
     for _ in range(ROUNDS):
         (w, value, number), point = stand, None
-        for point, found in _points(problem, zone, w):
+        for point, found in points(problem, zone, w):
             number += 1
             if not np.isfinite(delta):  # else what the open rows alone say is not yet a gap of the whole
                 gap = relative_gap(found.primal + zone.beyond, found.dual + zone.beyond)
-                yield Iterate(number, point.u, found.primal, max(gap, tol), width=0.0)
+                yield Iterate(number, point.u, problem.spread * found.primal, max(gap, tol), width=0.0)
             if number >= max_iter:
                 break
         stand, taken, safe = SmoothingState(w, value, number), False, -1.0
         if point is not None:
+            point = _at_rest(problem, zone, point)
             point = point._replace(u=_centred(problem, zone, point))
             evaluation: ZoneEvaluation = problem.fold(
-                partial(absorb_zone_evaluation, w, point.u, problem.centre, delta), merge_zone_evaluations
+                partial(absorb_zone_evaluation, problem.loss, w, point.u, problem.centre, delta), merge_zone_evaluations
             )
             answer, safe = _answer(problem, zone, point, evaluation, number, tol), evaluation.safe
             if answer.objective <= value or safe > 0 or number >= max_iter:
@@ -179,13 +181,29 @@ def _exactly(
                 stand, taken = SmoothingState(point.u, answer.objective, number), True
         if safe <= 0:
             delta *= 2.0
-        zone = _zone(problem, stand.w, delta, most)
+        zone = zone_at(problem, stand.w, delta, most)
         while zone.full:
             if not taken:
                 return stand
             delta *= 0.5
-            zone = _zone(problem, stand.w, delta, most)
+            zone = zone_at(problem, stand.w, delta, most)
     return None
+
+
+def _at_rest(problem: Problem, zone: Zone, point: InteriorPoint) -> InteriorPoint:
+    """The weights with those at zero that l1 holds there: the multipliers of w_j ≥ 0 and of w_j ≤ 0 are between 0 and l1."""
+    bent = np.flatnonzero(problem.penalty.l1)
+    if not len(bent):
+        return point
+    l1 = problem.penalty.l1[bent]
+    above, below = point.alpha[len(zone.rows) :].reshape(2, -1)
+    still = np.minimum(np.minimum(above, below), l1 - np.maximum(above, below)) > BETWEEN * l1
+    still &= np.abs(point.u[bent]) * problem.scale[bent] <= NEAR_ZERO * max(
+        1.0, float(np.abs(point.u[:-1] * problem.scale[:-1]).max())
+    )
+    u = point.u.copy()
+    u[bent[still]] = 0.0
+    return point._replace(u=u)
 
 
 def _centred(problem: Problem, zone: Zone, point: InteriorPoint) -> Floats:
@@ -194,7 +212,7 @@ def _centred(problem: Problem, zone: Zone, point: InteriorPoint) -> Floats:
     held = np.minimum(alpha, zone.c - alpha) > BETWEEN * zone.c
     if held.any() or not problem.intercept or not problem.penalty.free[-1]:
         return point.u
-    room = problem.fold(partial(absorb_room, point.u, problem.centre), merge_rooms)
+    room = problem.fold(partial(absorb_room, problem.loss, point.u, problem.centre), merge_rooms)
     shift = 0.5 * (room.up - room.down)
     if not np.isfinite(shift):
         return point.u
@@ -203,15 +221,20 @@ def _centred(problem: Problem, zone: Zone, point: InteriorPoint) -> Floats:
     return out
 
 
-def _points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[InteriorPoint, PrimalDual]]:
-    """The interior-point method's states; the last is the one of least gap."""
-    best = np.inf
-    for point, found in interior_points(zone.margins(problem.penalty, problem.intercept), start):
+def points(problem: Problem, zone: Zone, start: Floats) -> Iterator[tuple[InteriorPoint, PrimalDual]]:
+    """The interior-point method's states; the last is the one of least gap. Numbers are counted in their spread, columns in their scale."""
+    margins, best = zone.margins(problem.penalty, problem.intercept), np.inf
+    by = problem.scale / problem.spread if problem.loss.kind != MARGIN else np.ones_like(problem.scale)
+    unit, beyond = problem.spread, zone.beyond / problem.spread
+    if problem.loss.kind != MARGIN:
+        o, l2, g = margins.o / unit, margins.l2 / (by * problem.scale), margins.g / problem.scale
+        margins = Margins(margins.A / problem.scale, o, margins.c, l2, g)
+    for point, found in interior_points(margins, start * by):
         off = abs(found.primal - found.dual) + found.left
         if off < best:
             best = off
-            yield point, found
-        if off <= 1e-13 * abs(found.primal + zone.beyond):
+            yield point._replace(u=point.u / by), found
+        if off <= 1e-13 * abs(found.primal + beyond):
             break
 
 
@@ -224,12 +247,17 @@ def _answer(
     pull = zone.pull + alpha @ zone.A
     if not problem.intercept:
         pull[-1] = 0.0
-    bound = problem.bound(point.u, value, zone.beyond + float(alpha.sum()), -pull)
+    bound = problem.bound(point.u, value, zone.beyond + float((alpha * zone.o).sum()), -pull)
     gap = relative_gap(value, bound)
     done = gap <= tol and evaluation.safe > 0
-    return Iterate(
-        number, point.u, value, gap, least=evaluation.least, done=bool(done), support=MarginRows(zone.rows, alpha)
-    )
+    support = MarginRows(zone.rows, alpha) if problem.loss.kind == MARGIN else _net(zone, alpha)
+    return Iterate(number, point.u, value, gap, least=evaluation.least, done=bool(done), support=support)
+
+
+def _net(zone: Zone, alpha: Floats) -> MarginRows:
+    """The multipliers of both sides of a row together, that of z > t with a minus."""
+    rows, place = np.unique(zone.rows, return_inverse=True)
+    return MarginRows(rows, np.bincount(place, alpha * zone.A[:, -1], minlength=len(rows)))
 
 
 # The rows near the margin of given weights, gathered with what all the others contribute. One fold.
@@ -239,59 +267,66 @@ def _answer(
 
 
 class Zone(NamedTuple):
-    """Row numbers (m,), A = t·(x − p, 1) (m, d + 1) and costs c (m,) of open rows; Σc and Σ c t (x − p, 1) of those beyond.
+    """Open sides of rows: row numbers (m,), A = s·(x − p, 1) (m, d + 1), offsets o (m,) and costs c (m,); Σco and Σ c s (x − p, 1) of those beyond.
 
-    `full`: more rows are open than were asked for; then none are kept.
+    `full`: more sides are open than were asked for; then none are kept.
     """
 
     rows: Array
     A: Floats
+    o: Floats
     c: Floats
     beyond: float
     pull: Floats
     full: bool
 
     def margins(self, penalty: Penalty, intercept: bool) -> Margins:
-        """The small problem of the open rows, to which each |w_j| adds two; without an intercept b is held at zero."""
+        """The small problem of the open sides, to which each |w_j| adds two; without an intercept b is held at zero."""
         l2, pull, A = penalty.l2, self.pull, self.A
         if not intercept:
             l2, pull, A = np.append(l2[:-1], 1.0), np.append(pull[:-1], 0.0), A * np.append(np.ones(len(l2) - 1), 0.0)
         bent = np.flatnonzero(penalty.l1)
-        sides = np.eye(len(l2))[bent]
-        A = np.concatenate([A, sides, -sides])
-        o = np.concatenate([np.ones(len(self.c)), np.zeros(2 * len(bent))])
+        signs = np.eye(len(l2))[bent]
+        A = np.concatenate([A, signs, -signs])
+        o = np.concatenate([self.o, np.zeros(2 * len(bent))])
         return Margins(A, o, np.concatenate([self.c, penalty.l1[bent], penalty.l1[bent]]), l2, -pull)
 
 
-def absorb_zone(w: Floats, centre: Floats, delta: float, most: int, block: Block) -> Zone:
-    """The open rows of one block at the weights w about the centre; at most `most`."""
+def absorb_zone(loss: Surrogate, w: Floats, centre: Floats, delta: float, most: int, block: Block) -> Zone:
+    """The open sides of the rows of one block at the weights w about the centre; at most `most`."""
     assert block.y is not None
-    d = len(centre)
-    if not np.isfinite(delta) and len(block.y) > most:
-        return _too_many(d)
-    t = block.y
+    d, t = len(centre), block.y
     c = np.ones(len(t)) if block.w is None else block.w
-    a = 1.0 - t * rows_times(block.X, w, centre)
-    open_ = np.flatnonzero((np.abs(a) <= delta) & (c > 0))
+    sides = sides_of(loss, t, c)
+    if not np.isfinite(delta) and len(sides) * len(t) > most:
+        return _too_many(d)
+    z = rows_times(block.X, w, centre)
+    short = [side.offset - side.sign * z for side in sides]
+    there = [np.flatnonzero((np.abs(a) <= delta) & (side.cost > 0)) for a, side in zip(short, sides)]
+    open_ = np.concatenate(there)
     if len(open_) > most:
         return _too_many(d)
+    o, s, cost = (np.concatenate([part[i] for part, i in zip(each, there)]) for each in zip(*sides))
     X = block.X[open_]
     X = X.toarray() if isinstance(X, SparseMatrix) else X
-    A = np.column_stack([X.astype(np.float64) - centre, np.ones(len(open_))]) * t[open_, None]
-    over = np.where(a > delta, c, 0.0)
-    return Zone(open_ + block.start, A, c[open_], float(over.sum()), rows_back(block.X, over * t, centre), False)
+    A = np.column_stack([X.astype(np.float64) - centre, np.ones(len(open_))]) * s[:, None]
+    over = [np.where(a > delta, side.cost, 0.0) for a, side in zip(short, sides)]
+    beyond = sum(float((each * side.offset).sum()) for each, side in zip(over, sides))
+    pull = sum(each * side.sign for each, side in zip(over, sides))
+    return Zone(open_ + block.start, A, o, cost, beyond, rows_back(block.X, np.asarray(pull), centre), False)
 
 
 def _too_many(d: int) -> Zone:
-    return Zone(np.empty(0, dtype=np.int64), np.empty((0, d + 1)), np.empty(0), 0.0, np.zeros(d + 1), True)
+    none = np.empty(0)
+    return Zone(np.empty(0, dtype=np.int64), np.empty((0, d + 1)), none, none, 0.0, np.zeros(d + 1), True)
 
 
 def merge_zones(most: int, a: Zone, b: Zone) -> Zone:
     """The zone of both stretches of rows together."""
     if a.full or b.full or len(a.rows) + len(b.rows) > most:
         return _too_many(len(a.pull) - 1)
-    rows, A, c = (np.concatenate(pair) for pair in ((a.rows, b.rows), (a.A, b.A), (a.c, b.c)))
-    return Zone(rows, A, c, a.beyond + b.beyond, a.pull + b.pull, False)
+    rows, A, o, c = (np.concatenate(pair) for pair in ((a.rows, b.rows), (a.A, b.A), (a.o, b.o), (a.c, b.c)))
+    return Zone(rows, A, o, c, a.beyond + b.beyond, a.pull + b.pull, False)
 
 
 class ZoneEvaluation(NamedTuple):
@@ -302,15 +337,21 @@ class ZoneEvaluation(NamedTuple):
     safe: float
 
 
-def absorb_zone_evaluation(before: Floats, w: Floats, centre: Floats, delta: float, block: Block) -> ZoneEvaluation:
+def absorb_zone_evaluation(
+    loss: Surrogate, before: Floats, w: Floats, centre: Floats, delta: float, block: Block
+) -> ZoneEvaluation:
     """One block at the weights w; the zone was that of the weights `before`."""
     assert block.y is not None
-    t = block.y
-    c = np.ones(len(t)) if block.w is None else block.w
-    was, a = (1.0 - t * rows_times(block.X, u, centre) for u in (before, w))
-    outside = (np.abs(was) > delta) & (c > 0)
-    safe = float(np.min((np.sign(was) * a)[outside], initial=np.inf))
-    return ZoneEvaluation(float(c @ np.maximum(a, 0.0)), float(np.min((1.0 - a)[c > 0], initial=np.inf)), safe)
+    c = np.ones(len(block.y)) if block.w is None else block.w
+    old, new = (rows_times(block.X, u, centre) for u in (before, w))
+    total, least, safe = 0.0, np.inf, np.inf
+    for side in sides_of(loss, block.y, c):
+        was, a = side.offset - side.sign * old, side.offset - side.sign * new
+        outside = (np.abs(was) > delta) & (side.cost > 0)
+        safe = min(safe, float(np.min((np.sign(was) * a)[outside], initial=np.inf)))
+        least = min(least, float(np.min((1.0 - a)[side.cost > 0], initial=np.inf)))
+        total += float(side.cost @ np.maximum(a, 0.0))
+    return ZoneEvaluation(total, least, safe)
 
 
 def merge_zone_evaluations(a: ZoneEvaluation, b: ZoneEvaluation) -> ZoneEvaluation:
@@ -325,15 +366,18 @@ class InterceptRoom(NamedTuple):
     down: float
 
 
-def absorb_room(w: Floats, centre: Floats, block: Block) -> InterceptRoom:
-    """One block: raising b by δ takes t·δ from a = 1 − tz."""
+def absorb_room(loss: Surrogate, w: Floats, centre: Floats, block: Block) -> InterceptRoom:
+    """One block: raising b by δ takes s·δ from a = o − sz."""
     assert block.y is not None
-    t = block.y
-    a = 1.0 - t * rows_times(block.X, w, centre)
-    rising = np.where(a > 0, t > 0, t < 0)  # rows whose |a| shrinks when b rises
-    counts = np.ones(len(t), dtype=bool) if block.w is None else block.w > 0
-    up, down = (float(np.min(np.abs(a)[side & counts], initial=np.inf)) for side in (rising, ~rising))
-    return InterceptRoom(up, down)
+    c = np.ones(len(block.y)) if block.w is None else block.w
+    z, room = rows_times(block.X, w, centre), InterceptRoom(np.inf, np.inf)
+    for side in sides_of(loss, block.y, c):
+        a = side.offset - side.sign * z
+        rising = np.where(a > 0, side.sign > 0, side.sign < 0)  # rows whose |a| shrinks when b rises
+        counts = side.cost > 0
+        ends = (float(np.min(np.abs(a)[which & counts], initial=np.inf)) for which in (rising, ~rising))
+        room = merge_rooms(room, InterceptRoom(*ends))
+    return room
 
 
 def merge_rooms(a: InterceptRoom, b: InterceptRoom) -> InterceptRoom:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from cases import lines, uneven
@@ -49,3 +51,22 @@ def test_what_is_missing_or_unknown_is_said():
         assay.DummyClassifier(strategy="constant", constant=7).fit(X, y)
     with pytest.raises(assay.errors.ParameterError, match="quantile="):
         assay.DummyRegressor(strategy="quantile").fit(X, y)
+
+
+@pytest.mark.parametrize("other", ["prior", "stratified", "uniform", "constant"])
+def test_a_file_that_says_another_strategy_is_refused(other):
+    X, y = uneven(60, 3, 0)
+    model = assay.DummyClassifier(strategy="most_frequent", constant=0).fit(X, y)
+    assert model.certificate_.verify(X, y).holds
+    record = model.to_record()
+    changed = replace(record, params={**record.params, "strategy": other})
+    assert not assay.DummyClassifier.from_record(changed).certificate_.verify(X, y).holds
+
+
+@pytest.mark.parametrize("model", [assay.Baseline(), assay.DummyClassifier(strategy="stratified")])
+def test_a_file_of_shares_that_are_no_shares_is_refused(model):
+    X, y = uneven(60, 3, 0)
+    record = model.fit(X, y).to_record()
+    changed = replace(record, arrays={**record.arrays, "class_prior_": record.arrays["class_prior_"] * 0.9})
+    with pytest.raises(assay.errors.ModelFileError, match=r"add up to 0\.9"):
+        type(model).from_record(changed)

@@ -93,3 +93,36 @@ def test_a_gap_that_the_last_digits_of_multipliers_hide_is_not_claimed(model):
         certificate = model.fit(X, y).certificate_
     found = certificate.verify(X, y)
     assert all(v.holds for claim, v in zip(certificate.claims, found) if claim.holds), found
+
+
+@pytest.mark.parametrize("model", [assay.ElasticNet(alpha=0.0), assay.TweedieRegressor(alpha=0.0)])
+def test_rows_that_weights_without_a_penalty_meet_are_soon_met_and_verified(model):
+    rng = np.random.default_rng(0)
+    certified = 0
+    for _ in range(12):
+        n, d = rng.integers(1, 5), rng.integers(1, 5)
+        X, y, w = rng.standard_normal((n, d)).round(2), rng.standard_normal(n).round(2), 1e-25 * rng.random(n)
+        fitted = model.fit(X, y, w)
+        assert fitted.n_iter_ < 50
+        assert fitted.certificate_.verify(X, y, w).holds == fitted.certificate_.holds
+        certified += fitted.certificate_.holds
+    assert certified >= 10
+
+
+@pytest.mark.parametrize("model", [assay.ElasticNet(alpha=0.0), assay.TweedieRegressor(alpha=0.0)])
+def test_weights_that_do_not_meet_rows_as_nearly_as_rounding_are_refused(model):
+    X, y = np.array([[1.0], [0.0], [0.0]]), np.array([-1.0, 0.6, 0.6])
+    fitted = model.fit(X, y)
+    fitted.coef_ = fitted.coef_ + 1e-9
+    fitted._claims = None
+    record = fitted.to_record()
+    assert not type(model).from_record(record).certificate_.verify(X, y).holds
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_weights_so_large_that_rounding_hides_slopes_are_told(loss):
+    X, y = np.array([[-648.0], [-28.3], [98.6], [-60.4]]), np.array([3, 1, 0, 2])
+    w = np.array([7.06e59, 6.77e59, 3.85e59, 3.26e59])
+    certificate = assay.LinearSVC(loss=loss).fit(X, y, w).certificate_
+    assert certificate.holds == certificate.verify(X, y, w).holds
+    assert assay.LinearSVC(loss=loss).fit(X, y, w / 1e59).certificate_.verify(X, y, w / 1e59).holds

@@ -246,3 +246,10 @@ def test_real_data_give_the_accuracy_of_scikit_learn(data_dir):
         ours, theirs = getattr(assay, name)().fit(X, y), getattr(peer, name)().fit(X, y)
         assert ours.score(X, y) == theirs.score(X, y)
         assert ours.certificate_.verify(X, y).holds
+
+
+def test_a_class_of_which_no_row_counts_is_never_the_answer():
+    X, y = rows("GaussianNB", 60)
+    model = assay.GaussianNB().fit(X, y, (y == 1).astype(float))
+    assert model.predict(X).tolist() == [1] * 60
+    assert model.certificate_.verify(X, y, (y == 1).astype(float)).holds

@@ -163,3 +163,18 @@ def test_a_row_alone_has_the_bits_it_has_among_others():
     for name in ("canberra", "braycurtis", "correlation", "nan_euclidean", "sqeuclidean"):
         whole = NamedMetric(name).distances(X, QUERIES)
         assert np.array_equal(whole[3:4, 5:6], NamedMetric(name).distances(X[5:6], QUERIES[3:4]))
+
+
+@pytest.mark.parametrize("unit", [1e-200, 1.0, 1e200])
+def test_rows_whose_correlation_is_one_but_for_rounding_are_verified(unit):
+    rng = np.random.default_rng(0)
+    rows = unit * (3000.0 + rng.standard_normal((9, 2)))  # of two columns, each correlation is 1 or -1
+    labels = np.arange(9) % 2
+    model = assay.KNeighborsClassifier(3, metric="correlation").fit(rows, labels)
+    assert set(np.unique(model.kneighbors(rows)[0].round(9))) <= {0.0, 2.0}
+    assert model.certificate_.verify(rows, labels).holds, str(model.certificate_.verify(rows, labels))
+
+
+def test_rows_that_vary_with_nothing_are_refused_by_the_fit():
+    with pytest.raises(DataError, match="varies with nothing"):
+        assay.KNeighborsRegressor(1, metric="correlation").fit([[0.0], [-0.0]], [1.0, 2.0])

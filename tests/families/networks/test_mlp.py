@@ -162,6 +162,7 @@ def test_a_warm_start_goes_on_with_the_weights_of_the_fit_before():
     once = assay.MLPClassifier((8,), solver="sgd", momentum=0, max_iter=6).fit(X3, Y3)
     assert np.array_equal(twice.weights_, once.weights_)
     assert np.array_equal(twice.loss_curve_, once.loss_curve_)
+    assert (twice.n_iter_, once.n_iter_) == (3, 6)  # as scikit-learn counts them: the epochs of this fit
     far = model.predict_proba(X3)
     moved = model.set_params(max_iter=1, learning_rate_init=1e-30).fit(
         X3[:100] * 2, Y3[:100]
@@ -312,3 +313,17 @@ def test_a_warm_start_forgets_no_better_epoch_of_before(tmp_path):
     for fitted in (model, plain):
         fitted.save(tmp_path / "m.assay")
         assert file_bytes(assay.load(tmp_path / "m.assay")) == file_bytes(fitted)
+
+
+def test_an_end_that_is_never_reached_and_a_loud_fit(capsys):
+    model = assay.MLPClassifier((2,), solver="sgd", tol=1e9, max_iter=30, n_iter_no_change=np.inf, verbose=1)
+    with pytest.warns(UserWarning, match="max_iter=30"):
+        model.fit(X3, Y3)
+    assert model.n_iter_ == 30
+    assert not model.converged_
+
+
+@pytest.mark.parametrize("cls", [assay.MLPClassifier, assay.MLPRegressor])
+def test_pieces_cannot_hold_rows_out(cls):
+    with pytest.raises(ValueError, match="partial_fit does not support early_stopping=True"):
+        cls((2,), early_stopping=True, max_iter=2).fit(X3, Y3).partial_fit(X3, Y3)

@@ -283,9 +283,10 @@ def test_other_rows_do_not_establish_the_claims(honest):
 
 def test_running_costs_are_those_of_the_definition():
     y, u = rng.normal(size=40).round(1), rng.integers(1, 5, 40)
-    for m, cost in enumerate(running_costs(y, u), 1):
+    for m, (cost, median) in enumerate(zip(*running_costs(y, u)), 1):
         repeated = np.repeat(y[:m], u[:m])
         assert cost == pytest.approx(np.abs(repeated - np.median(repeated)).sum())
+        assert median == np.median(repeated)
 
 
 def test_the_shell_verifies_a_tree(tmp_path):

@@ -57,6 +57,26 @@ def check_constant_class(claim: Claim, rows: CheckedRows, predict: Any) -> Verdi
     return Verdict(claim.name, bool(holds), reason, error, claim.kind)
 
 
+@check("constant_probabilities")
+def check_constant_probabilities(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """The classes' shares, all of the most frequent or the given class, or one over their number; and answers that can be so."""
+    classes, tolerance = claim.witness["classes"], _tolerance(claim)
+    stated, strategy = np.asarray(claim.witness["probabilities"], dtype=np.float64), claim.witness["strategy"]
+    weight = np.zeros(len(classes))
+    for y, w in _targets(rows):
+        weight += [w[y == label].sum() for label in classes]
+    share = weight / weight.sum()
+    if strategy == "constant":
+        due = np.array([float(label == claim.witness["constant"]) for label in classes])
+    elif strategy == "most_frequent":  # of classes as frequent but for rounding any may be the first
+        most = int(stated.argmax()) if share[int(stated.argmax())] >= share.max() - tolerance else int(share.argmax())
+        due = np.eye(len(classes))[most]
+    else:
+        due = {"prior": share, "stratified": share, "uniform": np.full(len(classes), 1.0 / len(classes))}[strategy]
+    off = float(np.abs(stated - due).max()) if stated.shape == due.shape and due.sum() > 0 else np.inf
+    return Verdict(claim.name, off <= tolerance, f"probabilities differ by {off:.2g}", None, claim.kind)
+
+
 @check("constant_number")
 def check_constant_number(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Σ w (y − c) must vanish, and Σ w (y − c)² / Σ w be the stated error."""

@@ -15,6 +15,7 @@ from assay.estimator.params import N_JOBS, Choice, Free, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.baseline.estimators import TOLERANCE, Baseline, BaselineRegressor, TargetMoments
 from assay.inputs import as_regression_target
+from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
 
 DRAWN = ("stratified", "uniform")
@@ -27,7 +28,8 @@ class DummyClassifier(Baseline):
 
     Certificate
     -----------
-    The shares of the classes are as stated: no constant answer is wrong on less of the weight of the rows than the most frequent class.
+    The shares of the classes are as stated: no constant answer is wrong on less of the weight of the rows than the most frequent class. What is
+    answered, or drawn, has the probabilities of the strategy.
 
     See Also
     --------
@@ -70,6 +72,25 @@ class DummyClassifier(Baseline):
         at = self.classes_.tolist().index(self.constant) if self.strategy == "constant" else self.class_prior_.argmax()
         return np.asarray(np.eye(K)[int(at)])
 
+    def _make_claims(self) -> tuple[Claim, ...]:
+        what = "drawn with" if self.strategy in DRAWN else "given with"
+        return (
+            *super()._make_claims(),
+            Claim(
+                name="answer",
+                statement=f"strategy={self.strategy!r}: answers are {what} these probabilities of the classes, whatever the row",
+                holds=True,
+                check="constant_probabilities",
+                witness={
+                    "classes": plain_labels(self.classes_),
+                    "strategy": self.strategy,
+                    "constant": None if self.constant is None else np.asarray(self.constant).item(),
+                    "probabilities": self._shares(),
+                    "tolerance": TOLERANCE,
+                },
+            ),
+        )
+
     def _proba_block(self, block: Block) -> Array:
         if self.strategy == "stratified":  # the class that is drawn is sure, as in scikit-learn
             return np.eye(len(self.classes_))[self._drawn(block)]
@@ -86,7 +107,8 @@ class DummyClassifier(Baseline):
 
     def _drawn(self, block: Block) -> Array:
         rng = np.random.default_rng([self.random_state or 0, block.start])
-        return np.asarray(rng.choice(len(self.classes_), len(block.X), p=self._shares()))
+        shares = self._shares()
+        return np.asarray(rng.choice(len(shares), len(block.X), p=shares / shares.sum()))
 
 
 class DummyRegressor(BaselineRegressor):

@@ -32,6 +32,7 @@ from assay.statistics.scatter import ClassMoments, absorb_moments, merge_moments
 from assay.store import Record
 
 TOLERANCE = 1e-8
+SHARES_OFF = 1e-6
 
 
 class ClassCounts(NamedTuple):
@@ -145,8 +146,10 @@ class Baseline(_Constant, Classifier):
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
-        if not self.class_prior_.sum() > 0:
-            raise ModelFileError("The model file's shares of the classes are all zero.")
+        if not abs(self.class_prior_.sum() - 1.0) <= SHARES_OFF:
+            raise ModelFileError(
+                f"The model file's shares of the classes add up to {self.class_prior_.sum():.6g}, which must be 1."
+            )
 
     def _make_claims(self) -> tuple[Claim, ...]:
         answer = plain_labels(self.classes_)[int(self.class_prior_.argmax())]

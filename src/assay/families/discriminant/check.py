@@ -138,8 +138,18 @@ def recompute(witness: dict[str, Any], rows: CheckedRows) -> Recomputed:
     elif shrinkage is not None:
         sphere = np.trace(C, axis1=1, axis2=2)[:, None, None] / d * np.eye(d)
         C = (1 - shrinkage) * C + shrinkage * sphere
+    if "estimated" in witness:  # an estimator of the user's gave the classes' covariances
+        C = _given(witness["estimated"], C.shape)
     n = raw * np.array(witness["multipliers"])
     return Recomputed(n, mean, _by_recipe(witness, n, C), np.sqrt(variance), raw, amounts)
+
+
+def _given(C: Any, shape: tuple[int, ...]) -> Floats:
+    """Covariances as they were given, if they are any."""
+    given = np.asarray(C, dtype=np.float64)
+    if given.shape != shape or not np.isfinite(given).all() or not np.array_equal(given, given.transpose(0, 2, 1)):
+        raise ValueError("the witness holds no covariance for each class")
+    return given
 
 
 def _by_recipe(witness: dict[str, Any], n: Floats, C: Floats) -> Floats:

@@ -23,9 +23,22 @@ COVERAGE = Coverage(
         "discriminant_likelihood": "priors_ whiten_ log_det_ state.mean added_ scalings_",
         "discriminant_pooled": "pooled_share_ pooled_errors_",
     },
-    nothing="rank_ state.class_count state.scatter state.third state.fourth explained_variance_ratio_",
+    nothing="estimated_ rank_ state.class_count state.scatter state.third state.fourth explained_variance_ratio_",
     but="the statistics (state) that partial_fit would go on from, but for the means",
 )
+
+
+GIVEN = Coverage(
+    proof={"discriminant_likelihood": "priors_ state.mean"},
+    nothing="estimated_ whiten_ log_det_ added_ scalings_ pooled_share_ pooled_errors_ "
+    + COVERAGE.nothing.replace("estimated_ ", ""),
+    but="the covariances, which an estimator of yours gave",
+)
+
+
+def coverage_of(model: Any) -> Coverage:
+    """What the claims of a model cover: of covariances that were given, that densities follow from them, but not that they are the rows'."""
+    return COVERAGE if model.estimated_ is None else GIVEN
 
 
 @np.errstate(over="ignore", invalid="ignore")  # what is not finite holds nowhere
@@ -73,13 +86,16 @@ def _likelihood(model: Any, n: Floats, recipe: dict[str, Any]) -> Claim:
     worst, bound = max(r for r, _ in found), max(b for _, b in found)
     kind = {"tied": "one covariance for all classes", "diagonal": "diagonal covariances"}
     what = kind.get(recipe["covariance"], f"{recipe['covariance']} covariances")
+    given = (
+        "" if model.estimated_ is None else "; those of the classes are as covariance_estimator gave them, unchecked"
+    )
     divisor = "N − K" if recipe["tied"] else "N_k − 1"
     return Claim(
         name="maximum likelihood",
         statement=(
             f"priors {'as given' if recipe['priors_given'] else 'N_k/N'}, means and {what} "
             f"(divided by {divisor if recipe['unbiased'] else 'N' if recipe['tied'] else 'N_k'}{_pull(recipe)}) are the closed form; "
-            f"whitened covariances are I within {bound:.1e}"
+            f"whitened covariances are I within {bound:.1e}{given}"
         ),
         holds=all(r <= b < np.inf for r, b in found),
         check="discriminant_likelihood",

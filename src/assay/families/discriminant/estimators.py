@@ -6,6 +6,7 @@ class of largest p(x|k) π_k is chosen. Unequal covariances give a quadratic bou
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -14,11 +15,13 @@ from assay.certify import Claim
 from assay.engines import Block
 from assay.errors import ParameterError
 from assay.estimator.layout import Layout, Tensor
+from assay.estimator.output import as_asked, set_output
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Range, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
 from assay.families.discriminant.claims import COVERAGE
 from assay.families.discriminant.fit import (
     CLASS_PROBABILITIES,
+    COVARIANCE_ESTIMATOR,
     POOLED,
     PRIORS,
     SHRINKAGE,
@@ -78,6 +81,7 @@ class QuadraticDiscriminantAnalysis(NormalClassifier):
     reg_param: float = param("regularisation r: (1 − r)·Σ_k + r·I takes the place of each covariance Σ_k", default=0.0, check=Range(low=0, high=1))  # fmt: skip
     store_covariance: bool = STORE_COVARIANCE
     tol: float = TOL
+    covariance_estimator: Any = COVARIANCE_ESTIMATOR
     covariance: str = param("the form of the covariances: one a class, one for all, uncorrelated columns, or round", default="full", check=Choice(("full", "tied", "diagonal", "isotropic")))  # fmt: skip
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
@@ -194,6 +198,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
     n_components: int | None = param("directions that transform keeps; None: all", default=None, kw_only=False, check=Range(int, low=1, words=(None,)))  # fmt: skip
     store_covariance: bool = param("accepted for scikit-learn's sake: covariance_ is always there", default=False, kw_only=False)  # fmt: skip
     tol: float = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, kw_only=False, check=Range(low=0, high=1))  # fmt: skip
+    covariance_estimator: Any = replace(COVARIANCE_ESTIMATOR, kw_only=False)
     covariance: str = param("the form of the common covariance: any, uncorrelated columns, or round", default="tied", check=Choice(("tied", "diagonal", "isotropic")))  # fmt: skip
     unbiased: bool = UNBIASED
     class_weight: Any = CLASS_WEIGHT
@@ -280,9 +285,11 @@ class LinearDiscriminantAnalysis(NormalClassifier):
         if not good:
             raise ValueError("scalings_ are not the directions that part the classes best")
 
-    def transform(self, X: Any) -> Array:
+    set_output = set_output
+
+    def transform(self, X: Any) -> Any:
         """The rows along the directions that part the classes best: (X − xbar_) @ scalings_."""
-        return self._answer(X, self._transform_block)
+        return as_asked(self, X, self._answer(X, self._transform_block))
 
     def _transform_block(self, block: Block) -> Array:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -291,7 +298,7 @@ class LinearDiscriminantAnalysis(NormalClassifier):
             refuse_non_finite(block.X, block.start, self._column_names())
         return projected
 
-    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, then transform the same rows."""
         return self.fit(X, y, sample_weight).transform(X)
 

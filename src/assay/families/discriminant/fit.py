@@ -20,19 +20,22 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from assay.certify import Claim
+from assay.certify.claim import Coverage
 from assay.engines import Block, Engine, Rows
 from assay.errors import DataError, ModelFileError, ParameterError
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.one_fold import OneFold
 from assay.estimator.params import Free, Range, attribute, param
-from assay.families.discriminant.claims import Boundary, boundary, normal_claims
+from assay.families.discriminant.claims import Boundary, boundary, coverage_of, normal_claims
+from assay.families.discriminant.covariances import class_covariances, estimated_covariances, shrinkage_amounts
 from assay.families.discriminant.pooling import (
     SLACK,
     LeftOut,
@@ -51,7 +54,6 @@ from assay.store import Record
 
 TILE = 1 << 15  # numbers of whitened rows at a time: a quarter of a megabyte
 ROUNDING = 2.0**-52
-ROUNDS_TO_NOTHING = 1e-12  # a share that rounding alone can make
 LEAST = 1e-290  # the inverse of a variance below this overflows
 LEAST_SUM = 1e-307  # a sum of squares below this has lost digits
 SMALL = 1e-9  # rows are centred before a linear score where rounding could otherwise move it by more
@@ -70,6 +72,7 @@ PRIORS = param("probabilities of the classes; None: their shares of the rows", d
 SHRINKAGE = param("pull covariances towards a multiple of I; 'auto': by Ledoit and Wolf", default=None, check=Range(low=0, high=1, words=(None, "auto")))  # fmt: skip
 STORE_COVARIANCE = param("accepted for scikit-learn's sake: covariance_ is always there", default=False)
 TOL = param("eigenvalues of the correlations up to tol² count as zero", default=1e-4, check=Range(low=0, high=1))
+COVARIANCE_ESTIMATOR = param("an object whose fit(X) sets covariance_, in place of maximum likelihood; its covariances are taken as they are", default=None, check=Free("an object with fit, and covariance_ after it", words=(None,), check=lambda given: hasattr(given, "fit")))  # fmt: skip
 UNBIASED = param("divide by N_k − 1 (one covariance for all: N − K) instead of N_k (N)", default=False)
 
 
@@ -81,6 +84,7 @@ def state_layout(*, groups: str | int) -> dict[str, Tensor]:
         "log_det_": Tensor((groups,), doc="the logarithm of the determinant of each covariance"),
         "rank_": Tensor((groups,), dtype="<i8", most="d", low=0, doc="the rank of each covariance before anything was added"),
         "added_": Tensor((groups, "d"), low=0, doc="what was added to the variance of each column to cure a singular covariance; mostly zeros"),
+        "estimated_": Tensor(("K", "d", "d"), optional=True, doc="the covariance of each class that covariance_estimator gave"),
         "state.class_count": Tensor(("K",), low=0),
         "state.mean": Tensor(("K", "d")),
         "state.scatter": Tensor(("K", "d", "d")),
@@ -109,6 +113,7 @@ class NormalClassifier(OneFold, Classifier):
     n_components: int | None = attribute()
     store_covariance: bool = attribute()
     tol: float = attribute()
+    covariance_estimator: Any = attribute()
     reg_param: float = attribute(default=0.0)
     covariance: str = attribute()
     unbiased: bool = attribute()
@@ -123,6 +128,7 @@ class NormalClassifier(OneFold, Classifier):
     added_: Floats = attribute()
     pooled_share_: float | None = attribute(default=None)
     pooled_errors_: Floats | None = attribute(default=None)
+    estimated_: Floats | None = attribute(default=None)
 
     @property
     def _tied(self) -> bool:
@@ -150,10 +156,23 @@ class NormalClassifier(OneFold, Classifier):
         self._derive()
 
     def _finish_on(self, state: ClassScatter, engine: Engine, rows: Rows | None) -> None:
+        self.estimated_ = None if self.covariance_estimator is None else self._estimated(rows)
         self._finish(state)
-        if self.pooled_share_ is not None and rows is not None:
+        if self.estimated_ is None and self.pooled_share_ is not None and rows is not None:
             self._choose_share(state, engine, rows)
             self._derive()
+
+    def _estimated(self, rows: Rows | None) -> Floats:
+        """The covariances that an estimator of the user's gives."""
+        if self.shrinkage is not None:
+            raise ParameterError(
+                "covariance_estimator and shrinkage parameters are not None. Only one of the two can be set."
+            )
+        if rows is None:
+            raise ParameterError(
+                "covariance_estimator needs all rows of a class at once: use fit in place of partial_fit."
+            )
+        return estimated_covariances(self.covariance_estimator, rows, Labels.of(self.classes_))
 
     def _choose_share(self, state: ClassScatter, engine: Engine, rows: Rows) -> None:
         """The share of least leave-one-out error; without the rows it stays 1, at which all classes have the common covariance."""
@@ -224,7 +243,9 @@ class NormalClassifier(OneFold, Classifier):
     def _covariances(self, state: ClassScatter, n: Floats) -> Floats:
         """One covariance a class (K, d, d), or the common one (1, d, d)."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            C = class_covariances(state.class_count, state.scatter, state.fourth, self.shrinkage)
+            C = self.estimated_
+            if C is None:
+                C = class_covariances(state.class_count, state.scatter, state.fourth, self.shrinkage)
             if self._tied:
                 C = tied(C, n / n.sum() if self._pools_rows else self.priors_)
             if self.unbiased:
@@ -268,7 +289,17 @@ class NormalClassifier(OneFold, Classifier):
         }
         if self.pooled_share_ is not None:
             recipe["pooled_share"] = float(self.pooled_share_)
+        if self.estimated_ is not None:
+            recipe["estimated"] = self.estimated_
         return normal_claims(self, n, recipe)
+
+    def _coverage_of(self, claims: tuple[Claim, ...]) -> Coverage:
+        return coverage_of(self)
+
+    def to_record(self) -> Record:
+        """The fitted model as plain data; of an estimator of the user's there are its covariances."""
+        record = super().to_record()
+        return replace(record, params={**record.params, "covariance_estimator": None})
 
     def _restore(self, record: Record) -> None:
         super()._restore(record)
@@ -357,70 +388,6 @@ def _variances(state: ClassScatter) -> Floats:
     n = state.class_count
     within = np.diagonal(state.scatter, axis1=1, axis2=2).sum(axis=0) / n.sum()
     out: Floats = within + (n / n.sum()) @ (state.mean - _centre(state)) ** 2
-    return out
-
-
-def class_covariances(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
-    """S_k / n_k for each class (zero where it has no rows), shrunk where that is asked for. Weights count as repetitions."""
-    C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
-    if shrinkage == "auto":
-        amounts = shrinkage_amounts(n, scatter, fourth, shrinkage)
-        return np.array([_shrunk_correlations(*of_class) for of_class in zip(C, amounts)])
-    if shrinkage is not None:
-        return np.array([_towards_sphere(c, float(shrinkage)) for c in C])
-    return C
-
-
-def _towards_sphere(C: Floats, amount: float) -> Floats:
-    """(1 − a) C + a · tr(C)/d · I."""
-    d = len(C)
-    out: Floats = (1 - amount) * C
-    out[np.diag_indices(d)] += amount * (np.trace(C) / d)
-    return out
-
-
-def shrinkage_amounts(n: Floats, scatter: Floats, fourth: Floats | None, shrinkage: Any) -> Floats:
-    """The share (K,) of each covariance that is given, not learnt."""
-    if shrinkage != "auto":
-        return np.full(len(n), float(shrinkage or 0.0))
-    if fourth is None:
-        raise ParameterError(
-            "shrinkage='auto' needs fourth moments, which the rows absorbed so far were not asked for: fit again."
-        )
-    C = scatter / np.where(n > 0, n, 1.0)[:, None, None]
-    return np.array([_ledoit_wolf(*of_class) for of_class in zip(C, n, fourth)])
-
-
-def _ledoit_wolf(C: Floats, n: float, fourth: Floats) -> float:
-    """How much correlations are shrunk by Ledoit and Wolf (2004), as scikit-learn does.
-
-    With z the standardised rows, R their covariance and μ = tr R / d:
-    β = [Σ_i ‖z_i‖⁴ / n − ‖R‖²] / (n d), δ = ‖R − μI‖² / d, amount = min(β, δ) / δ. Both squared norms are of Frobenius.
-    """
-    d = len(C)
-    if d == 1 or n <= 0:
-        return 0.0
-    R, v = _correlations(C)
-    norm = float((R * R).sum())
-    mu = float(np.trace(R)) / d
-    beta = (float((fourth / v[:, None] / v).sum()) / n - norm) / (n * d)
-    delta = (norm - d * mu * mu) / d
-    amount = min(beta, delta) / delta if beta > 0 and delta > 0 else 0.0
-    return amount if amount > ROUNDS_TO_NOTHING else 0.0
-
-
-def _correlations(C: Floats) -> tuple[Floats, Floats]:
-    """C in units of its columns' standard deviations, and their variances (one where a column does not vary)."""
-    variance = np.diag(C)
-    v = np.where(variance > 0, variance, 1.0)
-    return C / np.sqrt(v)[:, None] / np.sqrt(v), v
-
-
-def _shrunk_correlations(C: Floats, amount: float) -> Floats:
-    if len(C) == 1:
-        return C
-    R, v = _correlations(C)
-    out: Floats = _towards_sphere(R, amount) * np.sqrt(v)[:, None] * np.sqrt(v)
     return out
 
 

@@ -12,6 +12,7 @@ from assay.families.linear.problem import Objective
 from assay.inputs.labels import class_multipliers, plain_labels
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
+from assay.risk.terms import PINBALL, TUBE
 from assay.solvers.problem import BOX
 
 SHIFT = 1e-6  # what rounding may leave of a sum over the classes, as a share of its terms
@@ -58,7 +59,7 @@ def _adds_up(W: Floats) -> Any:
 
 def _refuse_shift(objective: Objective, model: Any) -> None:
     """Raise where all classes' weights were moved together, which no loss shows: fits from zero have no such shift."""
-    W = np.column_stack([model.coef_, model.intercept_])
+    W = np.column_stack([model._part("coef_"), model.intercept_])
     asked = model._fitted_with if hasattr(model, "_fitted_with") else model.get_params()
     anywhere = objective.l1 > 0 or asked.get("init") is not None or asked.get("warm_start")
     if not anywhere and np.any(_free_columns(objective, W.shape[1]) & ~_adds_up(W)):
@@ -76,7 +77,7 @@ def witness_of(objective: Objective, model: Any) -> dict[str, Any]:
         support = {"width": model.width_}
     return {
         **support,
-        "coef": np.atleast_2d(model.coef_),
+        "coef": np.atleast_2d(model._part("coef_")),
         "intercept": np.atleast_1d(model.intercept_),
         "classes": None if classes is None else plain_labels(classes),
         "class_factor": _factors(model, classes),
@@ -136,18 +137,28 @@ def within_tolerance(
 def gap_claim(objective: Objective, model: Any) -> Claim:
     """The duality gap of each problem, the largest of which counts."""
     many = f" (each of {len(model.gap_)} problems)" if len(model.gap_) > 1 else ""
+    boxed = objective.unpenalised
+    where = (
+        f"for weights within {CLAIM_BOX:g} of these (in deviations of the target over the column's)"
+        if boxed
+        else "there is"
+    )
+    straight = objective.loss is not None and objective.loss.name in (TUBE.name, PINBALL.name)
     statement = (
         f"sum of {loss_text(objective)} losses + {penalty_text(objective, model.weight_)} = {float(model.objective_.sum()):.10g}{many}: "
-        f"at most a share of {objective.tol:g} above the least value there is, by a dual bound"
+        f"at most a share of {objective.tol:g}{' (and the rounding of errors)' if straight else ''} above the least value {where}, by a dual bound"
     )
-    return within_tolerance(objective, model, "duality gap", "duality_gap", statement)
+    more: dict[str, Any] = {"box": CLAIM_BOX} if boxed else {}
+    return within_tolerance(objective, model, "duality gap", "duality_gap", statement, **more)
 
 
 def boxed_gap_claim(objective: Objective, model: Any, step: Floats) -> Claim:
     """Without a penalty: the gap against all weights within a box, by the dual point of Newton's next step."""
+    met = not model.gap_.any() and model.objective_.any()
+    or_met = ", or of targets that are met no more than rounding leaves" if met else ""
     statement = (
         f"sum of {loss_text(objective)} losses = {float(model.objective_.sum()):.10g}: at most a share of {objective.tol:g} above the least value "
-        f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound"
+        f"for weights within {CLAIM_BOX:g} of these (in units of 1 / scale of the column), by a dual bound{or_met}"
     )
     return within_tolerance(objective, model, "duality gap", "boxed_duality_gap", statement, step=step, box=CLAIM_BOX)
 

@@ -45,6 +45,8 @@ from assay.families.linear.problem import (
     RowStatistics,
     TargetMaker,
     about_centre,
+    column_mean,
+    column_variance,
     gram_about,
     merge_statistics,
     pose,
@@ -60,6 +62,8 @@ from assay.solvers.proximal_newton import minimise_model
 from assay.statistics.folds import fold_numbers, fold_pair, given_fold_numbers, stratified_fold_numbers
 from assay.store import Record
 
+EPS = float(np.finfo(np.float64).eps)
+SEEN = 2.5e-7  # of an error, and of the square of the target: so much rounding may change
 PASSES = 1000  # of coordinate descent over all weights, at most
 ENOUGH = 1e-11  # of the fall so far: a pass that gains less is the last
 FOLDS = 5
@@ -146,8 +150,20 @@ def choose_strength(model: Any, engine: Engine, rows: Rows) -> None:
     model.ratios_, model.strengths_, model.fold_errors_ = ratios, strengths, found.errors
     model.l1_ratio_, model.alpha_ = float(ratios[r]), float(strengths[r, a])
     model.fold_weights_, found.errors[r, a], gap = weights_of(r, a)
-    model.sure_ = bool(gap <= model.tol <= LOOSEST)
+    statistics = row_statistics(engine, rows, NUMBERS, most_products(penalised_squares(model, 1.0, 1.0)))
+    known = has_digits(statistics, model.fold_weights_, found.errors[r, a])
+    model.sure_ = bool(gap <= model.tol <= LOOSEST and known)
     model.cv_error_ = float(found.errors[r, a] @ (found.weights / found.weights.sum()))
+
+
+def has_digits(statistics: RowStatistics, weights: Floats, squares: Floats) -> bool:
+    """Whether whoever adds up the mean square errors (k,) of weights (k, d + 1) again finds the same, whatever rounding does to scores."""
+    mean = column_mean(statistics)
+    far = np.append(np.abs(mean) + np.sqrt(column_variance(statistics, mean)), 1.0)
+    off = weights.shape[1] * EPS * (np.abs(weights) @ far)
+    gram = statistics.gram
+    seen = 0.0 if gram is None else float(gram.target_mean[0]) ** 2 + float(gram.target_scatter[0]) / statistics.n
+    return bool(np.all(off * (2 * np.sqrt(squares) + off) <= SEEN * (squares + SEEN * seen)))
 
 
 def folds_asked(model: Any, rows: Rows) -> tuple[Array, int]:

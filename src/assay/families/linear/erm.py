@@ -292,7 +292,9 @@ class ERM(LinearClassifier):
         """R_n, the mean loss without the penalty."""
         self._check_fitted()
         lam, share = strength_of(self._fitted_with)
-        size = share * float(np.abs(self.coef_).sum()) + (1.0 - share) * float((self.coef_**2).sum())
+        size = share * float(np.abs(self._part("coef_")).sum()) + (1.0 - share) * float(
+            (self._part("coef_") ** 2).sum()
+        )
         return self.risk_ - lam * size
 
     def path(self, X: Any, y: Any = None, sample_weight: Any = None, *, lams: Any = None) -> Path:
@@ -332,7 +334,7 @@ class ERM(LinearClassifier):
         return AS_REGRESSOR._predict_block(self, block) if self._regresses() else super()._predict_block(block)  # type: ignore[no-any-return]
 
     def _values(self, X: Array) -> Floats:
-        return linear_scores(X, self.coef_, self.intercept_)[:, 0]
+        return linear_scores(X, self._part("coef_"), self.intercept_)[:, 0]
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The share of rows predicted rightly, or R² of a regression."""

@@ -13,6 +13,7 @@ class against the rest. The way of a fit, `_learn`:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple, Self
 
@@ -23,10 +24,12 @@ from assay.engines import Block, Engine, Rows
 from assay.engines.csr import SparseMatrix
 from assay.engines.engine import Threads, one_thread_blas
 from assay.errors import ConvergenceWarning, DataError, ModelFileError, as_seen_by_sklearn, warn
+from assay.estimator.callbacks import telling
 from assay.estimator.classifier import Classifier
 from assay.estimator.estimator import Estimator, fresh_and_rows
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import attribute
+from assay.estimator.shown import Coefficients, densify, kept, sparsify
 from assay.estimator.steps import Measure, Step, answering, measures, some_of
 from assay.families.linear.claims import COVERAGE, gap_claim, unshifted
 from assay.families.linear.problem import (
@@ -143,11 +146,14 @@ class LinearModel(Estimator):
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         task = self._task(engine, rows, afresh, classes)
         solver = task.solver()
-        answers, weights = [], []
+        answers: list[Iterate] = []
+        weights: list[Floats] = []
         for positive, start in zip(task.problems, self._starts(task, solver), strict=True):
             posed = task.posed(positive)
             begin = (None, None) if start is None else start.of(posed, task.objective)
-            at = self._settle(task, posed, last(posed.iterates(task.objective, solver, *begin)))
+            states = posed.iterates(task.objective, solver, *begin)
+            told = telling(self, states, partial(self._learnt_at, task, posed, list(weights), []), f"{solver}-iter")
+            at = self._settle(task, posed, last(told))
             at = clear_of_margin(posed, at, task.objective.tol)
             weights.append(_about_zero(task.objective, posed, at))
             saved = as_saved(posed, at, weights[-1])
@@ -206,13 +212,21 @@ class LinearModel(Estimator):
             self._warn(task.objective)
         self._state_claims()
 
+    def _learnt_at(
+        self, task: LinearTask, posed: PosedProblem, before: list[Floats], best: list[Iterate], at: Iterate
+    ) -> dict[str, Any]:
+        """What a fit that ended at a state would have learnt, of the least gap so far; the problems after this one have weights of zero."""
+        best[:] = [at if not best or at.gap <= best[0].gap else best[0]]
+        w = [np.atleast_2d(found) for found in (*before, _about_zero(task.objective, posed, best[0]))]
+        return self._learnt(np.concatenate([*w, *[np.zeros_like(w[0])] * (len(task.problems) - len(w))]))
+
     def _learnt(self, w: Floats) -> dict[str, Any]:
         """Weights (m, d + 1) under the names by which the model has them."""
         return {"coef_": np.ascontiguousarray(w[:, :-1]), "intercept_": np.ascontiguousarray(w[:, -1])}
 
     def _weights(self) -> Floats:
         """The weights (m, d + 1), intercepts last."""
-        return np.column_stack([np.atleast_2d(self.coef_), np.atleast_1d(self.intercept_)])
+        return np.column_stack([np.atleast_2d(kept(self, "coef_")), np.atleast_1d(self.intercept_)])
 
     def _keep_support(self, supports: list[MarginRows | None]) -> None:
         """The multipliers of rows near the margin, which prove the gap of a hinge loss; those of other rows are clear."""
@@ -302,6 +316,9 @@ class LinearClassifier(LinearModel, Classifier):
     The sign of w·x + b for two classes, else the class with the greatest w_k·x + b_k. Subclasses give `_objective`.
     """
 
+    coef_ = Coefficients()  # type: ignore[assignment]
+    sparsify, densify = sparsify, densify
+
     def _targets(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> TargetMaker:
         labels = self._classes_of(engine, rows, afresh, classes)
         if self.class_weight is None:
@@ -333,7 +350,7 @@ class LinearClassifier(LinearModel, Classifier):
         return Z[:, 1] - Z[:, 0] if len(self.classes_) == 2 else Z
 
     def _scores(self, X: Array) -> Floats:
-        Z = linear_scores(X, self.coef_, self.intercept_)
+        Z = linear_scores(X, kept(self, "coef_"), self.intercept_)
         return np.concatenate([np.zeros_like(Z), Z], axis=1) if Z.shape[1] == 1 else Z
 
 

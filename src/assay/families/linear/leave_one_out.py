@@ -24,21 +24,24 @@ MOST_AT_A_TIME = 1 << 18  # numbers of rows that are turned at a time
 EPS = float(np.finfo(np.float64).eps)
 ROUNDINGS = 16  # of the terms of an error
 SEEN = 1e-6  # of an error: so much of it may be rounding
+FEW = 0.1  # of the least curvature: beyond it, what rounding changes is no longer in proportion
+FAR = 1e4  # columns are in units so far apart where the squares of the largest are FAR times those of the least
 LEAST = 1e-12  # of a row's weight in its own answer, 1 − h, below which rounding is all that is left
 
 
 class LeftOutSums(NamedTuple):
-    """Σ c·(error of the fit without the row)² of each strength (a,) over all targets, the same of the terms that cancel in an error, the least
-    1 − h of a row, and how many rows there are."""
+    """Σ c·(error of the fit without the row)² of each strength (a,) over all targets, the same of what rounding may put each error off by, the
+    largest share of 1 − h that rounding may hide, and how many rows there are."""
 
     squares: Floats
-    terms: Floats
-    least: float
+    off: Floats
+    share: float
     rows: int
 
 
 class RidgeSystem(NamedTuple):
-    """V (d, d) and Λ (d,) of the products of the columns about `centre`; of each target, Σ c x̃ t turned by V (T, d) and the mean; 1/n or 0."""
+    """V (d, d) and Λ (d,) of the products of the columns about `centre`; of each target, Σ c x̃ t turned by V (T, d) and the mean; 1/n or 0; and
+    how far `centre` is from zero in the units that V turns columns into."""
 
     V: Floats
     values: Floats
@@ -46,6 +49,7 @@ class RidgeSystem(NamedTuple):
     cross: Floats
     means: Floats
     share: float
+    far: float
 
 
 def left_out_errors(
@@ -57,18 +61,32 @@ def left_out_errors(
     fitted: bool,
 ) -> tuple[Floats, bool]:
     """The mean square error on the row left out, for each strength, and whether all are more than rounding; `classes`: those against the rest, or None for a number."""
-    system = _system(statistics, classes, fitted)
     rows, encode = prepared.of(None)
-    absorb = partial(_absorb, system, classes, alphas, encode)
-    found = fold(engine, rows.blocks(), absorb, _merge)
-    assert found is not None
-    known = found.least > LEAST / SEEN and bool(
-        np.all(ROUNDINGS * EPS * np.sqrt(found.terms) <= SEEN * np.sqrt(found.squares))
-    )
-    return np.asarray(found.squares / max(1, found.rows * len(classes))), known
+
+    def summed(tried: Floats, alpha: float | None) -> tuple[LeftOutSums, bool]:
+        system = _system(statistics, classes, fitted, alpha)
+        found = fold(engine, rows.blocks(), partial(_absorb, system, classes, tried, encode), _merge)
+        assert found is not None
+        return found, found.share <= SEEN and bool(np.all(np.sqrt(found.off) <= SEEN * np.sqrt(found.squares)))
+
+    found, known = summed(alphas, None)
+    squares = found.squares
+    if not known and _in_units_apart(statistics, float(alphas.min())):  # then each strength by itself
+        each = [summed(np.zeros(1), float(alpha)) for alpha in alphas]
+        squares, known = np.concatenate([one.squares for one, _ in each]), all(sure for _, sure in each)
+    return np.asarray(squares / max(1, found.rows * len(classes))), known
 
 
-def _system(statistics: RowStatistics, classes: list[int | None], fitted: bool) -> RidgeSystem:
+def _in_units_apart(statistics: RowStatistics, alpha: float) -> bool:
+    assert statistics.gram is not None
+    squares = np.diag(statistics.gram.scatter) + alpha
+    return bool(squares.max(initial=0.0) > FAR * squares.min(initial=np.inf))
+
+
+def _system(
+    statistics: RowStatistics, classes: list[int | None], fitted: bool, alpha: float | None = None
+) -> RidgeSystem:
+    """Of S for all strengths alike; or of S + alpha·I with columns in units that give it ones on the diagonal."""
     gram, n = statistics.gram, statistics.n
     if gram is None:
         raise ParameterError(
@@ -77,12 +95,19 @@ def _system(statistics: RowStatistics, classes: list[int | None], fitted: bool) 
     centre = gram.mean if fitted else np.zeros_like(gram.mean)
     G = gram_about(statistics, centre)
     assert G is not None
-    values, V = np.linalg.eigh(G[:-1, :-1])
+    S, unit = G[:-1, :-1], np.ones(len(centre))
+    if alpha is not None:
+        unit = 1.0 / np.sqrt(np.diag(S) + alpha)
+        S = S * unit * unit[:, None] + np.diag(alpha * unit**2)
+    values, V = np.linalg.eigh(S)
+    V = V * unit[:, None]
     targets = [as_target_of(statistics, positive) for positive in classes]
     means = np.array([mean if fitted else 0.0 for mean, _ in targets])
     lean = gram.mean - centre
     cross = np.stack([about + n * mean * lean for mean, about in targets])
-    return RidgeSystem(V, np.maximum(values, 0.0), centre, cross @ V, means, 1.0 / n if fitted else 0.0)
+    values = np.maximum(values, 0.0 if alpha is None else EPS)
+    far = float(np.linalg.norm(centre * unit))
+    return RidgeSystem(V, values, centre, cross @ V, means, 1.0 / n if fitted else 0.0, far)
 
 
 def _absorb(
@@ -91,28 +116,35 @@ def _absorb(
     block = block if encode is None else encode(block)  # type: ignore[operator]
     assert block.y is not None
     inverse = 1.0 / (system.values[:, None] + alphas)  # (d, a)
-    squares, terms, least = np.zeros(len(alphas)), np.zeros(len(alphas)), np.inf
+    squares, off = np.zeros(len(alphas)), np.zeros(len(alphas))
+    turned = ROUNDINGS * len(system.centre) * EPS * system.values.max(initial=0.0)  # what VΛVᵀ may be off from S by
+    share = (
+        np.inf if turned > FEW * float(1.0 / inverse.max()) else 0.0
+    )  # of a direction that may be rounding nothing is known
     step = max(1, MOST_AT_A_TIME // max(1, len(system.centre)))
     for i in range(0, len(block.y), step):
         X = block.X[i : i + step]
         Z = ((X.toarray() if isinstance(X, SparseMatrix) else X) - system.centre) @ system.V
         c = np.ones(len(Z)) if block.w is None else block.w[i : i + step]
         rest = np.maximum(1.0 - c[:, None] * ((Z * Z) @ inverse + system.share), LEAST)
-        least = min(least, float(rest[c > 0].min(initial=np.inf)))
+        wide = EPS * (np.sqrt((Z * Z).sum(axis=1)) + system.far)[:, None]  # what a number of Z may be off by
+        reach = np.sqrt((Z * Z) @ inverse**2)
+        hidden = EPS + c[:, None] * reach * (turned * reach + 2 * ROUNDINGS * wide)
+        share = max(share, float((hidden / rest)[c > 0].max(initial=0.0)))
         for k, positive in enumerate(classes):
             y = block.y[i : i + step]
             t = y if positive is None else np.where(y == positive, 1.0, -1.0)
             errors = (t - system.means[k])[:, None] - Z @ (system.cross[k][:, None] * inverse)
             squares += c @ (errors / rest) ** 2
-            sizes = (np.abs(t) + abs(float(system.means[k])))[:, None] + np.abs(Z) @ np.abs(
-                system.cross[k][:, None] * inverse
-            )
-            terms += c @ (sizes / rest) ** 2
-    return LeftOutSums(squares, terms, least, len(block.y) if block.w is None else int(np.count_nonzero(block.w)))
+            beta = system.cross[k][:, None] * inverse
+            sizes = (np.abs(t) + abs(float(system.means[k])))[:, None] + np.abs(Z) @ np.abs(beta)
+            lost = ROUNDINGS * EPS * sizes + (turned * reach + ROUNDINGS * wide) * np.sqrt((beta**2).sum(axis=0))
+            off += c @ (lost / rest) ** 2
+    return LeftOutSums(squares, off, share, len(block.y) if block.w is None else int(np.count_nonzero(block.w)))
 
 
 def _merge(a: LeftOutSums, b: LeftOutSums) -> LeftOutSums:
-    return LeftOutSums(a.squares + b.squares, a.terms + b.terms, min(a.least, b.least), a.rows + b.rows)
+    return LeftOutSums(a.squares + b.squares, a.off + b.off, max(a.share, b.share), a.rows + b.rows)
 
 
 def leave_one_out_claim(objective: Objective, model: Any) -> Claim:

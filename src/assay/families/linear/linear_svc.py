@@ -166,7 +166,7 @@ def projected_steps(
 def hard_margin_claims(model: Any, tol: float) -> tuple[Claim, ...]:
     """Constraints, duality gap and margin; for two classes the bound on the leave-one-out error as well."""
     witness = {
-        "coef": model.coef_,
+        "coef": model._part("coef_"),
         "intercept": model.intercept_,
         "classes": plain_labels(model.classes_),
         "fit_intercept": bool(model.fit_intercept),
@@ -176,7 +176,7 @@ def hard_margin_claims(model: Any, tol: float) -> tuple[Claim, ...]:
         "tolerance": float(tol),
     }
     gap = float(model.gap_.max())
-    margins = ", ".join(f"{1 / np.linalg.norm(w):.6g}" for w in model.coef_[:5])
+    margins = ", ".join(f"{1 / np.linalg.norm(w):.6g}" for w in model._part("coef_")[:5])
     claims = [
         Claim(
             name="hard margin",
@@ -189,7 +189,7 @@ def hard_margin_claims(model: Any, tol: float) -> tuple[Claim, ...]:
             witness=witness,
         )
     ]
-    if len(model.coef_) == 1:
+    if len(model._part("coef_")) == 1:
         share = len(model.dual_rows_) / float(model.rows_)
         claims.append(
             Claim(

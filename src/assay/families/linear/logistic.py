@@ -167,6 +167,9 @@ def covariance_about_zero(problem: Problem, evaluation: Evaluation, w: Floats) -
     return out
 
 
+LEAST_GAP = 1e-12  # what rounding leaves of a relative gap
+
+
 class LogisticRegression(LinearClassifier):
     """Logistic regression for two classes, softmax regression for more. Shape: repeated fold.
 
@@ -264,7 +267,7 @@ class LogisticRegression(LinearClassifier):
     def _gap(self) -> float:
         """The relative duality gap to reach. scikit-learn's solvers bound the gradient by tol, and a gap is of its square."""
         tol = float(self.tol)
-        return max(min(tol, tol * tol), min(tol, 1e-12)) if self.solver in THEIRS else tol
+        return max(min(tol, tol * tol), min(tol, LEAST_GAP)) if self.solver in (*THEIRS, "lbfgs") else tol
 
     def _given_start(self, n_classes: int) -> Floats | None:
         if self.init is None:
@@ -446,7 +449,7 @@ class LogisticRegression(LinearClassifier):
     @property
     def z_values_(self) -> Floats:
         """coef_ / std_errors_: the statistic of the test that a coefficient is zero, (1, d)."""
-        out: Floats = self.coef_ / self.std_errors_
+        out: Floats = self._part("coef_") / self.std_errors_
         return out
 
     @property
@@ -457,12 +460,12 @@ class LogisticRegression(LinearClassifier):
     def conf_int(self, level: float = 0.95) -> Floats:
         """Confidence intervals (d, 2) of `coef_`."""
         half = interval_width(self.std_errors_[0], level)
-        return np.stack([self.coef_[0] - half, self.coef_[0] + half], axis=1)
+        return np.stack([self._part("coef_")[0] - half, self._part("coef_")[0] + half], axis=1)
 
     def summary(self, level: float = 0.95) -> str:
         """A table of coefficients with standard error, z, p and interval."""
         se = np.append(self.intercept_std_error_, self.std_errors_[0])
-        coef = np.append(self.intercept_[0], self.coef_[0])
+        coef = np.append(self.intercept_[0], self._part("coef_")[0])
         names = ["intercept", *(self._column_names() or [f"x{j}" for j in range(len(coef) - 1)])]
         first = 0 if self._fitted_with["fit_intercept"] else 1
         return coefficient_table(names[first:], coef[first:], se[first:], level)

@@ -41,6 +41,8 @@ from assay.statistics.scatter import PIVOT_ROWS, ClassMoments, absorb_moments, m
 ROWS_A_WEIGHT = 400  # so many rows for each weight make a Hessian good enough for Newton's steps
 MOST_SAMPLED = 16
 EPS = float(np.finfo(np.float64).eps)
+DIFFERENCES = ("squared", "huber")  # losses of z − t
+MET = 256  # roundings of the targets, a term of a score, within which rows are met
 CLEAR = 1e-9  # means of classes tell more than their rounding where that is at most this share of a column's scale
 LARGE = 1e3  # terms of a score beyond this may leave it with few digits
 MOST_PRODUCTS = 2000  # columns up to which all products are taken
@@ -190,8 +192,9 @@ def pose(
     reaches = _reach(statistics, objective.loss, centre, positive)
     sample = max(1, min(MOST_SAMPLED, statistics.rows // (ROWS_A_WEIGHT * (d + 1))))
     problem = make(
-        engine, rows, objective.loss, penalty, centre, scale, reaches, encode, objective.fit_intercept, sample
-    )
+        engine, rows, objective.loss, penalty, centre, scale, reaches, encode, objective.fit_intercept, sample,
+        _floor(statistics, objective.loss, d), target_spread(statistics, objective.loss),
+    )  # fmt: skip
     clear = np.all(EPS * np.abs(mean) <= CLEAR * np.sqrt(column_variance(statistics, mean)))
     first = _first_evaluation(problem, statistics, gram, positive) if clear else None
     return PosedProblem(problem, gram, first)
@@ -213,6 +216,14 @@ def _never_vary(rows: Rows, mean: Floats, variance: Floats) -> tuple[Array, Floa
     return found, value
 
 
+def target_spread(statistics: RowStatistics, loss: Surrogate) -> float:
+    """The root mean square of a target of numbers about its mean; 1 where it never varies, or is not known."""
+    if loss.kind != REGRESSION or statistics.gram is None:
+        return 1.0
+    squares = float(statistics.gram.target_scatter[0]) / statistics.n
+    return float(np.sqrt(squares)) if squares > 0 else 1.0
+
+
 def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive: int | None) -> Reach:
     if loss.kind == REGRESSION or positive is None:
         target = 0.0 if statistics.gram is None else as_target_of(statistics, positive)[0]
@@ -223,6 +234,15 @@ def _reach(statistics: RowStatistics, loss: Surrogate, centre: Floats, positive:
     rest[positive] = 0.0
     mean = rest @ statistics.classes.mean / outside if outside > 0 else np.zeros_like(centre)
     return Reach((inside, outside), (statistics.classes.mean[positive] - centre, mean - centre), 0.0)
+
+
+def _floor(statistics: RowStatistics, loss: Surrogate, d: int) -> float:
+    """Σ c (what rounding leaves of t − z where z = t)²: a sum of losses below this says no more than that the rows are met."""
+    gram = statistics.gram
+    if loss.name not in DIFFERENCES or statistics.classes.m2.shape[0] > 1 or gram is None:
+        return 0.0
+    squares = float(gram.target_scatter[0]) + statistics.n * float(gram.target_mean[0]) ** 2
+    return squares * (MET * (d + 3) * EPS) ** 2
 
 
 def as_target_of(statistics: RowStatistics, positive: int | None) -> tuple[float, Floats]:

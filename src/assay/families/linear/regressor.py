@@ -55,7 +55,7 @@ class LinearRegressor(LinearModel, Regressor):
 
     def _linear(self, X: Array) -> Floats:
         """w·x + b of each row."""
-        return linear_scores(X, self.coef_[None, :], np.array([self.intercept_], dtype=np.float64))[:, 0]
+        return linear_scores(X, self.coef_[None, :], np.atleast_1d(np.asarray(self.intercept_, dtype=np.float64)))[:, 0]
 
     def _values(self, X: Array) -> Floats:
         return self._linear(X)

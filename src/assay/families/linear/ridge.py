@@ -26,6 +26,7 @@ from assay.families.linear.cross_validated import (
     CV_LAYOUT,
     SURE,
     folds_asked,
+    has_digits,
     stratified_folds_asked,
     weights_of_folds,
     with_folds,
@@ -33,7 +34,7 @@ from assay.families.linear.cross_validated import (
 from assay.families.linear.elastic_net import COPY_X, FIT_INTERCEPT, RANDOM, ElasticNet
 from assay.families.linear.fit import LAYOUT, LinearClassifier, LinearTask
 from assay.families.linear.leave_one_out import leave_one_out_claim, left_out_errors
-from assay.families.linear.problem import Objective, TargetMaker
+from assay.families.linear.problem import Objective, RowStatistics, TargetMaker
 from assay.families.linear.regressor import NUMBER_LAYOUT, LinearRegressor
 from assay.numerics import Array, Floats
 from assay.risk.terms import SQUARED
@@ -101,7 +102,7 @@ def choose(model: Any, task: LinearTask, rows: Rows, folds_of: Callable[[Rows], 
     alphas = np.atleast_1d(np.asarray(model.alphas, dtype=np.float64))
     model.strengths_ = alphas
     if model.cv is not None:
-        _choose_by_folds(model, rows, *folds_of(rows))
+        _choose_by_folds(model, task, rows, *folds_of(rows))
         return task._replace(objective=squares(model, model.alpha_))
     given = task.engine, task.prepared, task.statistics, task.problems
     errors, model.sure_ = left_out_errors(*given, alphas, bool(model.fit_intercept))
@@ -109,7 +110,7 @@ def choose(model: Any, task: LinearTask, rows: Rows, folds_of: Callable[[Rows], 
     return task._replace(objective=squares(model, model.alpha_))
 
 
-def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
+def _choose_by_folds(model: Any, task: LinearTask, rows: Rows, folds: Array, k: int) -> None:
     """Set the strength of the best mean score over the folds: R² of a number, the share of rows predicted rightly of classes."""
     alphas, kept = model.strengths_, {}
     errors, gaps = np.empty((1, len(alphas), k)), np.empty((len(alphas), k))
@@ -132,6 +133,14 @@ def _choose_by_folds(model: Any, rows: Rows, folds: Array, k: int) -> None:
     model.alpha_, model.cv_error_, model.fold_errors_ = float(alphas[a]), float(mean[a]), errors
     model.sure_ = bool(gaps[a].max() <= EXACT and spread)
     model.fold_weights_ = weights_of_folds(model, [kept[a, f] for f in range(k)])
+    if model._kind == "regressor":
+        squares = mean[a] * _variance(task.statistics)
+        model.sure_ = model.sure_ and has_digits(task.statistics, model.fold_weights_[:, 0], np.full(k, squares))
+
+
+def _variance(statistics: RowStatistics) -> float:
+    """The variance of the target; none is known of very many columns."""
+    return 0.0 if statistics.gram is None else float(statistics.gram.target_scatter[0]) / statistics.n
 
 
 def _spreads(y: Floats, w: Floats | None) -> bool:

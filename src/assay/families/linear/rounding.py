@@ -14,19 +14,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block
-from assay.families.linear.problem import PosedProblem, about_centre, about_zero, terms_of_scores
+from assay.families.linear.problem import DIFFERENCES, PosedProblem, about_centre, about_zero, terms_of_scores
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
+from assay.risk.terms import MARGIN, PINBALL, SQUARED_TUBE, TUBE, Surrogate, sides_of
 from assay.solvers.newton import boxed_gap
 from assay.solvers.problem import Iterate, MarginRows, Problem, relative_gap, rows_back, rows_from, rows_times
 from assay.solvers.softmax_problem import SoftmaxProblem
 
 EPS = float(np.finfo(np.float64).eps)
 SAME = 1e-11  # a relative change of the objective that nobody will notice
-DIFFERENCES = ("squared", "huber")  # losses of z − t
+STRAIGHT = (TUBE.name, PINBALL.name)
+TUBES = (*STRAIGHT, SQUARED_TUBE.name)
 ROUNDINGS = 16  # what adding up a score may be off by, in roundings of its largest term
 BOUNDED = ("hinge", "log")  # losses whose slope is at most 1
-CURVATURES = {"log": 0.25, "softmax": 0.5, "squared": 1.0, "huber": 1.0, "squared hinge": 2.0}  # at most
+CURVATURES = {
+    "log": 0.25,
+    "softmax": 0.5,
+    "squared": 1.0,
+    "huber": 1.0,
+    "squared hinge": 2.0,
+    SQUARED_TUBE.name: 2.0,
+}  # at most
 APART = 8.0  # times the root of the sum of their squares: so far the roundings of many rows add up at most
 HINGES = ("hinge", "squared hinge")  # losses that end at a margin
 FEW = 1e-6  # a mean loss so small has digits too few for its claim where it is added up to the rounding of one
@@ -64,7 +73,7 @@ def is_moved(problem: Problem | SoftmaxProblem, at: Iterate, w: Floats) -> bool:
 
 def _shifts(problem: Problem) -> bool:
     """Whether scores and targets may be counted from the mean target: an error is their difference, and b is free."""
-    return problem.loss.name in DIFFERENCES and problem.intercept and bool(problem.penalty.free[-1])
+    return problem.loss.name in (*DIFFERENCES, *TUBES) and problem.intercept and bool(problem.penalty.free[-1])
 
 
 def _counted_from(problem: Problem, target: float) -> Problem:
@@ -148,13 +157,19 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     rows that digit is more than the whole of it, and no sum of losses can tell how near the least value it is.
     """
     problem, seen = posed.problem, max(NEGLIGIBLE, SEEN * tol) * at.objective
-    if not at.gap <= tol:
+    if isinstance(problem, Problem) and problem.penalty.free[:-1].any() and at.objective <= problem.floor > 0:
+        return at._replace(gap=0.0 if _meets(problem, w) else np.inf)
+    if not at.gap <= tol and (isinstance(problem, SoftmaxProblem) or problem.loss.name not in STRAIGHT):
         return at
     there = about_centre(w, problem.centre)
+    if isinstance(problem, Problem) and problem.loss.name in STRAIGHT:
+        return at if at.gap <= tol else _but_for_rounding(problem, at, there)
     errors = there
     if isinstance(problem, Problem) and _shifts(problem):  # as the checker adds up z − t
         errors = about_centre(w, problem.centre, problem.reach.target)
-    hidden = _hidden_slopes(problem, errors, at.objective, tol) + _beyond_l1(problem, errors, at.objective, tol, rows)
+    hidden = _hidden_slopes(problem, errors, at.objective, tol, rows) + _beyond_l1(
+        problem, errors, at.objective, tol, rows
+    )
     at = at._replace(gap=at.gap + hidden)
     if isinstance(problem, SoftmaxProblem):
         return _softmax_in_full(problem, at, there)
@@ -168,11 +183,34 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     return at._replace(gap=at.gap + max(0.0, lost - seen) / at.objective) if at.objective > 0 else at
 
 
-def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float) -> float:
+def _but_for_rounding(problem: Problem, at: Iterate, w: Floats) -> Iterate:
+    """The answer with a gap that lets pass what the rounding of errors may add to a sum of straight losses: of a perfect fit that is all of it."""
+    lost = problem.fold(partial(_rounding_of_errors, w, problem.centre), float.__add__)
+    return at._replace(gap=max(0.0, at.gap - lost / at.objective) if np.isfinite(at.gap) else at.gap)
+
+
+def _rounding_of_errors(w: Floats, centre: Floats, block: Block) -> float:
+    assert block.y is not None
+    room = (
+        (len(w) + 3)
+        * EPS
+        / 2
+        * (np.abs(block.y) + np.abs(rows_from(block.X, centre)) @ np.abs(w[:-1]) + abs(float(w[-1])))
+    )
+    return float(room.sum() if block.w is None else block.w @ room)
+
+
+def _meets(problem: Problem, w: Floats) -> bool:
+    """Whether whoever adds up these scores again finds losses no greater than what rounding leaves."""
+    step = 0.5 * (len(w) + 2) * EPS * (terms_of_scores(w, problem.centre) + float(problem.scale[:-1] @ np.abs(w[:-1])))
+    return bool(float(sum(problem.reach.weights)) * step**2 <= 0.25 * problem.floor)
+
+
+def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: float, rows: int) -> float:
     """The share that the rounding of slopes Σ c u x takes from a bound with its square over 2 l2, where that is more than is let pass.
 
-    Each of n multipliers of losses whose slope is at most 1 has a last digit of its own; together they are no more than twice the objective (|u| ≤ ℓ;
-    of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
+    Each row's multiplier of losses whose slope is at most 1 has a last digit of its own, of n / rows; together they are no more than twice the
+    objective (|u| ≤ ℓ; of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
     """
     l2 = float(np.max(problem.penalty.l2[:-1], initial=0.0))
     bounded = isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED
@@ -181,9 +219,10 @@ def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, t
         return 0.0
     n = float(np.sum(problem.reach.weights))
     with np.errstate(over="ignore"):
-        off = EPS * min(np.sqrt(n), 2 * value)
+        together = n / np.sqrt(max(rows, 1))
+        off = EPS * min(together, 2 * value)
         if difference:
-            off = EPS * np.sqrt(2 * n * value) + np.sqrt(n) * float(_room(w, problem.scale[:-1]))
+            off = EPS * np.sqrt(2 * n * value) + together * float(_room(w, problem.scale[:-1]))
         lost = float(np.sum((off * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
     return lost if lost > SEEN * tol else 0.0
 
@@ -249,34 +288,40 @@ def _lost_block(name: str, w: Floats, centre: Floats, block: Block) -> float:
 
 
 class MultiplierSums(NamedTuple):
-    """Σcℓ, Σα and Σ α t (x − p, 1)."""
+    """Σcℓ, −Σcℓ*(u) and −Σ c u (x − p, 1) of multipliers −cu."""
 
     loss: float
-    alpha: float
+    dual: float
     pull: Floats
 
 
 def _by_multipliers(problem: Problem, at: Iterate, support: MarginRows, w: Floats) -> Iterate:
-    """Of a hinge: rows without a multiplier of their own have their whole weight inside the margin, and none beyond."""
-    sums = problem.fold(partial(_absorb, support, w, problem.centre), _merge)
+    """Of straight losses: rows without a multiplier of their own have their whole weight inside the margin, and none beyond."""
+    sums = problem.fold(partial(_absorb, problem.loss, support, w, problem.centre), _merge)
     pull = sums.pull if problem.intercept else np.append(sums.pull[:-1], 0.0)
     value = sums.loss + problem.penalty.value(w)
-    return at._replace(objective=value, gap=relative_gap(value, problem.bound(w, value, sums.alpha, -pull)))
+    return at._replace(objective=value, gap=relative_gap(value, problem.bound(w, value, sums.dual, -pull)))
 
 
-def _absorb(support: MarginRows, w: Floats, centre: Floats, block: Block) -> MultiplierSums:
+def _absorb(loss: Surrogate, support: MarginRows, w: Floats, centre: Floats, block: Block) -> MultiplierSums:
     assert block.y is not None
-    c = np.ones(len(block.y)) if block.w is None else block.w
-    short = 1.0 - block.y * rows_times(block.X, w, centre)
-    alpha = np.where(short > 0, c, 0.0)
+    t = block.y
+    c = np.ones(len(t)) if block.w is None else block.w
+    z = rows_times(block.X, w, centre)
+    sides = sides_of(loss, t, c)
+    short = [side.offset - side.sign * z for side in sides]
+    beta = np.asarray(sum(np.where(a > 0, side.cost, 0.0) * side.sign for a, side in zip(short, sides)))
     here = (support.rows >= block.start) & (support.rows < block.start + len(c))
-    alpha[support.rows[here] - block.start] = support.values[here]
-    pull = rows_back(block.X, alpha * block.y, centre)
-    return MultiplierSums(float(c @ np.maximum(short, 0.0)), float(alpha.sum()), pull)
+    place, hinge = support.rows[here] - block.start, loss.kind == MARGIN
+    beta[place] = support.values[here] * (t[place] if hinge else 1.0)
+    value = sum(float(side.cost @ np.maximum(a, 0.0)) for a, side in zip(short, sides))
+    width = loss.width if loss.name == TUBE.name else 0.0
+    dual = float((beta * t).sum()) - width * float(np.abs(beta).sum())
+    return MultiplierSums(value, dual, rows_back(block.X, beta, centre))
 
 
 def _merge(a: MultiplierSums, b: MultiplierSums) -> MultiplierSums:
-    return MultiplierSums(a.loss + b.loss, a.alpha + b.alpha, a.pull + b.pull)
+    return MultiplierSums(a.loss + b.loss, a.dual + b.dual, a.pull + b.pull)
 
 
 def least_class_margin(problem: SoftmaxProblem, W: Floats) -> float:

@@ -184,6 +184,7 @@ class NaiveBayesModel(OneFold, Classifier):
     takes_missing = True
     takes_sparse = True
     scores_are_log_joint = True
+    least_classes = 1
     statistics = NaiveBayesStatistics
     coverage = COVERAGE
     layout: ClassVar = {

@@ -32,6 +32,8 @@ from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
     from assay.families.neighbours.fit import NeighboursModel
+    from assay.families.neighbours.kept_rows import NeighboursBase
+    from assay.families.neighbours.radius import RadiusModel
 
 TOLERANCE = 1e-8
 SAMPLED = 32  # rows whose neighbours are in the certificate
@@ -57,6 +59,13 @@ COVERAGE = Coverage(
     },
     nothing="centre_ objective_",
     but="neighbours are looked for again of a sample of rows where these are many; a learned map is tied by what it reaches, which other maps may reach",
+)
+
+
+RADIUS_COVERAGE = Coverage(
+    proof={"neighbours_kept": "rows_ weights_ codes_ y_", "neighbours_within": "scale_", "neighbours_whitened": "map_"},
+    nothing="centre_",
+    but="neighbours are looked for again of a sample of rows where these are many",
 )
 
 
@@ -93,7 +102,17 @@ def claims_of(model: NeighboursModel) -> tuple[Claim, ...]:
     return tuple(made)
 
 
-def _named(model: NeighboursModel) -> dict[str, Any]:
+def radius_claims_of(model: RadiusModel) -> tuple[Claim, ...]:
+    """All claims of a fitted model of a radius."""
+    hood, rows, engine = model.neighbourhood(), model._training_rows(), model._engine()
+    kept = _kept_rows(model, engine, rows)
+    if metric_of(model) == "precomputed" and (model._rows_in_memory() >= ABSENT).any():
+        return (kept,)
+    whitened = (_whitened(model),) if metric_of(model) == "mahalanobis" and not model.metric_params else ()
+    return (kept, _within(model, hood, rows), *whitened)
+
+
+def _named(model: NeighboursBase) -> dict[str, Any]:
     """The metric by its plainest name, or the function that it is."""
     metric, p = metric_of(model), power_of(model)
     if callable(metric):
@@ -211,6 +230,41 @@ def _exact(model: Any, hood: Neighbourhood, rows: Rows, how: dict[str, Any]) -> 
             "answers": answers,
             "tolerance": TOLERANCE,
             **({"whole": True} if whole else {}),
+        },
+    )
+
+
+def _within(model: RadiusModel, hood: Neighbourhood, rows: Rows) -> Claim:
+    """Rows drawn from the fit, each left out: how many others are within the radius, and what they answer."""
+    chosen = _drawn(model, max(4, min(SAMPLED, COMPARED // max(1, hood.size))))
+    found = list(queries(rows, chosen))
+    own = np.concatenate([one for one, _ in found])
+    X = np.concatenate([np.asarray(X, dtype=np.float64) for _, X in found])
+    Z = hood.geometry.rows(X)
+    start, near, r = hood.within(Z, np.full(len(Z), hood.reduced_radius(model.radius)))
+    told = _all_told_apart(hood, rows, Z[np.repeat(np.arange(len(Z)), np.diff(start))], r[:, None], near[:, None])
+    who = model._found(hood, Z, own)
+    return Claim(
+        name="neighbours within the radius",
+        statement=f"{len(own)} rows drawn from the fit, each left out in turn, have by {described(metric_of(model), model.p)} just so many others within "
+        f"{model.radius:g}, which give just these answers; comparing with every row gives the same"
+        + ("" if told else VANISHED),
+        holds=told,
+        check="neighbours_within",
+        value=float(len(own)),
+        witness={
+            **_named(model),
+            **({} if model.map_ is None else {"map": model.map_, "centre": model.centre_}),
+            "radius": float(model.radius),
+            "by_distance": model.weights == "distance",
+            **({"vote_function": model.weights} if callable(model.weights) else {}),
+            **({"classes": plain_labels(model.classes_)} if _classifies(model) else {}),
+            "queries": X,
+            "targets": np.asarray(model._codes_or_numbers()[own], dtype=np.float64),
+            "weights": np.ones(len(own)) if model.weights_ is None else model.weights_[own],
+            "counts": np.diff(who.start).astype(np.float64),
+            "answers": np.nan_to_num(model._leave_one_out(hood, Z, own)),
+            "tolerance": TOLERANCE,
         },
     )
 

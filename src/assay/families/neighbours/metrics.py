@@ -91,7 +91,7 @@ class Geometry:
         Z = np.ascontiguousarray(X, dtype=np.float64)
         if self.map is not None:
             assert self.centre is not None
-            Z = _mapped(Z - self.centre, self.map)
+            Z = mapped_by(Z - self.centre, self.map)
         if self.unit:
             Z = np.ldexp(Z, -np.frexp(np.abs(Z).max(axis=1, initial=0.0))[1][:, None])  # its direction is the same
             length = np.sqrt(_squares(Z))
@@ -149,7 +149,7 @@ def _squares(Z: Floats) -> Floats:
     return total
 
 
-def _mapped(Z: Floats, L: Floats) -> Floats:
+def mapped_by(Z: Floats, L: Floats) -> Floats:
     """Z L, added up in the order of the columns of Z: a product by BLAS would depend on how many rows there are."""
     out = np.zeros((len(Z), L.shape[1]))
     for j in range(Z.shape[1]):
@@ -183,11 +183,11 @@ def root_of(W: Any, d: int, what: str = "W") -> Floats:
     kept = values > NEGATIVE * max(values[-1], 0.0)
     if not kept.any():
         raise ParameterError(f"{what} is zero: all rows would be at distance 0 of each other.")
-    L: Floats = np.abs(np.sqrt(values[kept])) * _signed(vectors[:, kept])
+    L: Floats = np.abs(np.sqrt(values[kept])) * signed(vectors[:, kept])
     return L
 
 
-def _signed(V: Floats) -> Floats:
+def signed(V: Floats) -> Floats:
     """Eigenvectors with their largest entry positive, so that the map does not depend on how they were found."""
     top = V[np.abs(V).argmax(axis=0), np.arange(V.shape[1])]
     return V * np.where(top < 0, -1.0, 1.0)

@@ -50,6 +50,8 @@ class NamedMetric:
             raise DataError(
                 f"metric='haversine' needs two columns, latitude and longitude in radians; X has {d} feature(s)."
             )
+        if self.name == "correlation":
+            _standard(X)
         if self.name == "precomputed":
             if fit and n != d:
                 raise DataError(
@@ -158,6 +160,7 @@ def _correlation(Z: Floats, Q: Floats) -> Floats:
 
 
 def _standard(X: Floats) -> Floats:
+    X = np.ldexp(X, -np.frexp(np.abs(X).max(axis=1, initial=0.0))[1][:, None])  # squares of numbers of any size
     total = np.zeros(len(X))
     for j in range(X.shape[1]):
         total += X[:, j]

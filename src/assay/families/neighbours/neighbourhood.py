@@ -159,18 +159,19 @@ def factors_by(function: VoteFunction, distance: Floats, there: Array) -> Floats
     array([[4., 1.]])
     """
     if there.all():
-        factor = _asked(function, distance)
+        factor = asked(function, distance)
     else:  # queries with other numbers of voters, one after another
         factor = np.zeros(distance.shape)
         for i, mine in enumerate(there):
-            factor[i, mine] = _asked(function, distance[i : i + 1, mine])[0]
+            factor[i, mine] = asked(function, distance[i : i + 1, mine])[0]
     endless = np.isinf(factor)
     rows = endless.any(axis=1)
     factor[rows] = endless[rows]
     return factor
 
 
-def _asked(function: VoteFunction, distance: Floats) -> Floats:
+def asked(function: VoteFunction, distance: Floats) -> Floats:
+    """What a function of the user's gives for distances (m, k)."""
     with np.errstate(divide="ignore"):
         factor = np.array(function(distance.copy()), dtype=np.float64)
     if factor.shape != distance.shape or not (factor >= 0).all():

@@ -22,10 +22,12 @@ from assay.families.neighbours.kdtree import BoxTree
 from assay.families.neighbours.loops.kdtree import LEAF
 from assay.families.neighbours.neighbourhood import Neighbourhood
 from assay.families.neighbours.search import HAMMING, reduced_distances
-from assay.numerics import Floats
+from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
     from assay.families.neighbours.fit import NeighboursModel
+    from assay.families.neighbours.kept_rows import NeighboursBase
+    from assay.families.neighbours.radius import RadiusModel
 
 PIECES = 8  # in which rows are read where no tree helps
 
@@ -64,7 +66,7 @@ def _measures(values: dict[str, Any], looked: int, n: int) -> tuple[Measure, ...
     return (Measure("rows looked at", float(looked), float(n), f"{looked} of {n} rows looked at", better=None),)
 
 
-def _query_of(model: NeighboursModel, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
+def _query_of(model: NeighboursBase, rows: ArrayRows, query: Any) -> tuple[Floats, int]:
     """The mapped query, and the row of the fit that it is (−1: none). Without one, the first row, left out."""
     if query is None:
         there = np.arange(len(rows.X)) if rows.w is None else np.flatnonzero(rows.w > 0)
@@ -115,19 +117,50 @@ def _descent(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int) -
 
 
 def _scanned(model: NeighboursModel, hood: Neighbourhood, Z: Floats, own: int, k: int) -> Iterator[dict[str, Any]]:
-    from assay.families.neighbours.search import reduced_distances
-
-    numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
-    measure = hood.geometry.norm if hood.geometry.own is None else hood.geometry.own
-    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, measure)[0]
+    numbers, r, parts = _by_pieces(model, hood, Z)
     best: list[tuple[float, int]] = []
-    for part in np.array_split(np.arange(len(r)), min(PIECES, len(r))):
+    for part in parts:
         best = sorted([*best, *((float(r[i]), int(i)) for i in part)])[:k]
         yield {
             "looked": True,
             "rows": tuple(numbers[part].tolist()),
             **_so_far(hood, tuple((i, far) for far, i in best), own),
         }
+
+
+def _by_pieces(model: NeighboursBase, hood: Neighbourhood, Z: Floats) -> tuple[Array, Floats, list[Array]]:
+    """The numbers of the rows that are searched, their reduced distances from a query, and the pieces in which these are read."""
+    numbers = np.arange(len(model.rows_)) if hood.numbers is None else hood.numbers
+    measure = hood.geometry.norm if hood.geometry.own is None else hood.geometry.own
+    r = reduced_distances(hood.geometry.rows(model.rows_[numbers]), Z, measure)[0]
+    return numbers, r, np.array_split(np.arange(len(r)), min(PIECES, len(r)))
+
+
+def steps_within(model: RadiusModel, X: Any, y: Any, sample_weight: Any, query: Any) -> Iterator[Step]:
+    """The states of one query of a model of a radius."""
+    fresh, kept = fresh_and_rows(model, X, y, sample_weight)
+    fresh.fit(kept)  # type: ignore[attr-defined]
+    hood, n, looked, near = fresh.neighbourhood(), len(kept.X), 0, np.empty(0, dtype=np.int64)
+    Z, own = _query_of(fresh, kept, query)
+    numbers, r, parts = _by_pieces(fresh, hood, Z)
+    limit, state = hood.reduced_radius(fresh.radius), answering(fresh, {"_hood": hood})
+    for at, part in enumerate(parts, 1):
+        looked += len(part)
+        near = np.concatenate([near, part[(r[part] <= limit) & (numbers[part] != own)]])
+        values: dict[str, Any] = {
+            "looked": True,
+            "rows": tuple(numbers[part].tolist()),
+            "neighbours": numbers[near],
+            "distances": hood.geometry.distances(r[near], hood.columns),
+            **({"row": own} if own >= 0 else {}),
+        }
+        if at == len(parts):
+            values |= {
+                "scale_": fresh.scale_,
+                **({} if fresh.map_ is None else {"map_": fresh.map_, "centre_": fresh.centre_}),
+            }
+            values["answer"] = np.nan_to_num(fresh._leave_one_out(hood, Z, np.array([own]) if own >= 0 else None))
+        yield Step(at, n, values, _measures(values, looked, n), state)
 
 
 def _so_far(hood: Neighbourhood, best: tuple[tuple[int, float], ...], own: int) -> dict[str, Any]:

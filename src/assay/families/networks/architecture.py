@@ -344,13 +344,15 @@ DTYPE = param("numbers of mini-batches; solver='lbfgs' is always float64", defau
 OUTPUT_BIAS = param("whether the outputs have biases; the lecture notes' network has none", default=True)
 STANDARDIZE = param("bring columns (and a number to predict) to mean 0 and deviation 1 inside", default=True)
 MAX_SECONDS = param("the fit ends then with what it has; None: no limit", default=None, check=Range(low=0, open_low=True, high=math.inf, open_high=True, words=(None,)))  # fmt: skip
+NEVER = 1 << 60  # epochs
 LAYOUT: Layout = {
     "weights_": Tensor(("p",), doc="all weights and biases in one array of p numbers, for standardised columns"),
     "mean_": Tensor(("d",), doc="the mean of each column, taken from it inside; zeros with standardize=False"),
     "scale_": Tensor(("d",), low=0, doc="the deviation of each column, by which it is divided inside; ones with standardize=False"),
     "loss_curve_": Tensor(("e",), low=0, doc="the mean loss in each of the e epochs, as seen before each step"),
     "validation_scores_": Tensor(("e",), optional=True, doc="of early_stopping: the score of the rows held out after each epoch; else None"),
-    "n_iter_": Fact(int, low=1, doc="the epochs of the fit (solver='lbfgs': steps)"),
+    "n_iter_": Fact(int, low=1, doc="the epochs of the fit (solver='lbfgs': steps); those of fits before are not counted"),
+    "earlier_": Fact(int, low=1, optional=True, doc="the epochs of fits before, with whose weights this one began (warm_start)"),
     "best_epoch_": Fact(int, low=1, doc="the epoch of least loss, or of the best score of the rows held out"),
     "kept_best_": Fact(bool, optional=True, doc="True where a fit that was ended has the weights of its best epoch, and not of the last; else None"),
     "best_loss_": Fact(float, low=0, optional=True, doc="the least loss of all epochs"),
@@ -421,7 +423,7 @@ class TrainingPlan:
             float(model.beta_1),
             float(model.beta_2),
             float(model.epsilon),
-            int(model.n_iter_no_change),
+            int(min(model.n_iter_no_change, NEVER)),
             int(model.max_fun),
             float(model.dropout),
             seed_of(model),

@@ -52,7 +52,7 @@ ROUNDING = 1e-2  # times 1 + |f|, as in the check
 COVERAGE = Coverage(
     proof={"network_loss": "measured_ class_factor_"},
     estimate={"network_best_epoch": "best_epoch_"},
-    nothing="weights_ mean_ scale_ target_mean_ target_scale_ loss_curve_ validation_scores_ n_iter_ kept_best_ best_loss_ loss_ batch_ "
+    nothing="weights_ mean_ scale_ target_mean_ target_scale_ loss_curve_ validation_scores_ n_iter_ earlier_ kept_best_ best_loss_ loss_ batch_ "
     "t_ rows_ weight_ converged_ whole_ memory_ batches_ zero_one_curve_ error_",
     but="what the weights do on the training rows is measured again, but not that these rows lead to these weights and no others: a unit "
     "that is silent on all of them may hold anything (a back door)",

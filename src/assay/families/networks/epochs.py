@@ -232,7 +232,7 @@ class Epochs:
             found = found.merged(some)
         if not found.weight:
             raise DataError(
-                "early_stopping=True holds out no row: raise validation_fraction, or leave early_stopping out for so few rows."
+                "The validation set is too small: early_stopping=True holds out no row: raise validation_fraction, or leave early_stopping out for so few rows."
             )
         if self.task.labels is not None:
             return found.right / found.weight

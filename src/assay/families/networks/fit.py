@@ -14,12 +14,13 @@ from assay.certify import Claim
 from assay.certify.claim import claims_are_wanted
 from assay.engines import Block, Engine, Rows, SparseMatrix, block_rows
 from assay.engines.rows import cut
-from assay.errors import ModelFileError, warn
+from assay.errors import ModelFileError, ParameterError, warn
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Layout
-from assay.estimator.params import Choice, Range, Seed, attribute, param
+from assay.estimator.params import Choice, Flag, Range, Seed, attribute, param
 from assay.estimator.progress import Stopping
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import Shown
 from assay.estimator.steps import Step, shown_of, some_of
 from assay.families.networks.architecture import (
     ACTIVATIONS,
@@ -111,7 +112,9 @@ class NetworkModel(Estimator):
     shuffle: bool = param("visit the rows of each block in a new order in each epoch", default=True)
     random_state: int | None = param("seed of first weights, orders and dropout; None: 0", default=None, check=Seed(words=(None,)))  # fmt: skip
     tol: float = param("a loss that falls by less for n_iter_no_change epochs ends the fit (lbfgs: the greatest slope)", default=1e-4, check=Range(low=0, high=np.inf, open_high=True))  # fmt: skip
-    verbose: bool = param("say a line a second on standard error: epoch, loss, time left", default=False)
+    verbose: bool = param(
+        "say a line a second on standard error: epoch, loss, time left", default=False, check=Flag(or_number=True)
+    )
     warm_start: bool = param("begin at the weights of the fit before", default=False)
     momentum: float = param("of solver='sgd': share of the last step that is kept", default=0.9, check=Range(low=0, high=1))  # fmt: skip
     nesterovs_momentum: bool = param("of solver='sgd': look ahead by the momentum", default=True)
@@ -120,7 +123,7 @@ class NetworkModel(Estimator):
     beta_1: float = param("of solver='adam': memory of the mean slope", default=0.9, check=Range(low=0, high=1, open_high=True))  # fmt: skip
     beta_2: float = param("of solver='adam': memory of the mean squared slope", default=0.999, check=Range(low=0, high=1, open_high=True))  # fmt: skip
     epsilon: float = param("of solver='adam': added to the root of the mean squared slope", default=1e-8, check=Range(low=0, open_low=True, high=math.inf, open_high=True))  # fmt: skip
-    n_iter_no_change: int = param("epochs without improvement after which the fit ends", default=10, check=Range(int, low=1))  # fmt: skip
+    n_iter_no_change: float = param("epochs without improvement after which the fit ends; inf: it never does for that", default=10, check=Range(int, low=1, or_infinity=True))  # fmt: skip
     max_fun: int = param("of solver='lbfgs': most looks at all rows", default=15_000, check=Range(int, low=1))
 
     dtype: str = attribute()
@@ -133,7 +136,8 @@ class NetworkModel(Estimator):
     scale_: Floats = attribute()
     loss_curve_: Floats = attribute()
     validation_scores_: Floats | None = attribute()
-    n_iter_: int = attribute()
+    n_iter_ = Shown(lambda model, kept: kept - (model.earlier_ or 0))
+    earlier_: int | None = attribute(default=None)
     best_epoch_: int = attribute()
     kept_best_: bool | None = attribute()
     best_loss_: float | None = attribute()
@@ -211,6 +215,10 @@ class NetworkModel(Estimator):
         super()._forget()
 
     def _fit_more(self, X: Any, y: Any, sample_weight: Any, classes: Any) -> Self:
+        if self.early_stopping:
+            raise ParameterError(
+                "partial_fit does not support early_stopping=True: it holds no rows out. Set early_stopping=False."
+            )
         self._partial = True
         try:
             return self._fit(X, y, sample_weight, afresh=False, classes=classes)
@@ -260,7 +268,9 @@ class NetworkModel(Estimator):
         if isinstance(runner, Epochs) and held and before is not None and before.validation_scores_ is not None:
             runner.resume(float(before.validation_scores_.max()))
         runner.seen = 0 if before is None else int(before.t_)
-        return NetworkFit(task, runner, found, weight, stopping, 1 if before is None else int(before.n_iter_) + 1)
+        return NetworkFit(
+            task, runner, found, weight, stopping, 1 if before is None else int(before._part("n_iter_")) + 1
+        )
 
     def _holds_out(self) -> bool:
         return bool(self.early_stopping) and self.solver != "lbfgs" and not self._partial
@@ -337,6 +347,7 @@ class NetworkModel(Estimator):
         scores = np.array([epoch.score for epoch in epochs], dtype=np.float64) if self._holds_out() else None
         wrong = np.minimum(1.0, [epoch.wrong for epoch in epochs])
         self.n_iter_ = epochs[-1].number
+        self.earlier_ = None if before is None or self._partial else int(before._part("n_iter_"))
         if before is not None:
             loss, wrong = np.concatenate([before.loss_curve_, loss]), np.concatenate([before._wrong_curve(), wrong])
             if scores is not None:
@@ -469,7 +480,7 @@ class NetworkModel(Estimator):
         if not all(np.isfinite(part).all() for layer in self._layers() for part in layer):
             raise ModelFileError("The model file's weights overflow in the units of its columns.")
         e = len(self.loss_curve_)
-        if self.n_iter_ != e or not 1 <= self.best_epoch_ <= e:
+        if vars(self)["n_iter_"] != e or (self.earlier_ or 0) >= e or not 1 <= self.best_epoch_ <= e:
             raise ModelFileError("The model file's epochs are not those of its losses.")
         if self.whole_ == (self.memory_ is not None) or not (
             self.whole_ == (self.loss_ is not None) == (self.measured_ is not None)

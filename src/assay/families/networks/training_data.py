@@ -132,8 +132,8 @@ def earlier_layers(model: NetworkModel, before: NetworkModel, standard: Standard
     ours, theirs = (getattr(m, "classes_", np.empty(0)) for m in (model, before))
     if not np.array_equal(ours, theirs):
         raise DataError(
-            f"warm_start can only be used where `y` has the same classes as in the previous call to fit. Previously got {theirs.tolist()}, "
-            f"`y` has {ours.tolist()}: set warm_start=False to begin anew."
+            f"warm_start can only be used where `y` has the same classes as in the previous call to fit. Previously got {theirs}, "
+            f"`y` has {ours}: set warm_start=False to begin anew."
         )
     earlier = before._standard()
     same = np.array_equal(earlier.mean, standard.mean) and np.array_equal(earlier.scale, standard.scale)

@@ -56,7 +56,7 @@ class PerceptronEvidence(NamedTuple):
 
     @classmethod
     def of(cls, model: Any) -> PerceptronEvidence:
-        last = model.last_ if model.variant == "averaged" else np.column_stack([model.intercept_, model.coef_])
+        last = model.last_ if model.variant == "averaged" else np.column_stack([model.intercept_, model._part("coef_")])
         return cls(model, last)
 
 
@@ -112,7 +112,7 @@ def _order_of(m: Any) -> str:
 def _replay(m: Any, witness: dict[str, Any]) -> Claim:
     more: dict[str, Any] = {}
     if m.variant == "averaged":
-        more = {"mean": np.column_stack([m.intercept_, m.coef_])}
+        more = {"mean": np.column_stack([m.intercept_, m._part("coef_")])}
     elif m.variant == "voted":
         more = {"voters": m.voters_, "votes": m.votes_}
     what = {"last": "w", "averaged": "w and its average", "voted": "w and all voters"}[m.variant]
@@ -183,7 +183,7 @@ def _mistakes(
 
 
 def _errors(m: Any, witness: dict[str, Any]) -> Claim:
-    mean = {"mean": np.column_stack([m.intercept_, m.coef_])} if m.variant == "averaged" else {}
+    mean = {"mean": np.column_stack([m.intercept_, m._part("coef_")])} if m.variant == "averaged" else {}
     whose = "the averaged weights" if mean else "the last weights" if m.variant == "voted" else "w"
     if m.wrong_ == 0:
         what = (

@@ -15,6 +15,7 @@ from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Fact, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Seed, attribute, param
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import Coefficients, densify, sparsify
 from assay.estimator.steps import Step, checked, shown_of, some_of
 from assay.families.linear.fit import count_free
 from assay.families.perceptron.claims import (
@@ -134,7 +135,7 @@ class Perceptron(Classifier):
     layout = LAYOUT
     step_word = "visit"
 
-    coef_: Floats = attribute()
+    coef_ = Coefficients()
     intercept_: Floats = attribute()
     start_: Floats = attribute()
 
@@ -146,12 +147,14 @@ class Perceptron(Classifier):
         tried = (("averaged", 5), ("averaged", 50), ("last", 50))
         return SearchSpace(search=tuple({"variant": v, "max_iter": passes} for v, passes in tried), scaled=True)
 
+    sparsify, densify = sparsify, densify
+
     def complexity(self) -> float:
         """The weights and biases ≠ 0, of K > 2 classes at most K − 1 a column; variant="voted": of all voters together."""
         self._check_fitted()
         if hasattr(self, "voters_"):
             return float(sum(count_free(W[:, 1:], W[:, 0], len(W) > 1) for W in self.voters_))
-        return count_free(self.coef_, self.intercept_, len(self.coef_) > 1)
+        return count_free(self._part("coef_"), self.intercept_, len(self._part("coef_")) > 1)
 
     @property
     def depends_on_order(self) -> bool:
@@ -243,7 +246,7 @@ class Perceptron(Classifier):
         found = evaluate(*rest, run.S.w, run.S.b, mark)
         self.radius_, self.least_margin_ = float(np.sqrt(found.square)), found.margin
         self.converged_ |= found.wrong == 0 and (found.margin > 0 or not run.rule.zero)
-        answers = found if self.variant != "averaged" else evaluate(*rest, self.coef_, self.intercept_)
+        answers = found if self.variant != "averaged" else evaluate(*rest, self._part("coef_"), self.intercept_)
         self.rows_, self.weight_ = found.rows, found.weight
         self.wrong_, self.wrong_weight_ = answers.wrong, answers.wrong_weight
         self._provenance = {"fingerprint": found.mark.hex()}
@@ -332,13 +335,13 @@ class Perceptron(Classifier):
         """(n, 1) for two classes, else (n, K)."""
         if self.variant == "voted" and hasattr(self, "voters_"):
             return vote(X, self.voters_, self.votes_)
-        return linear_scores(X, self.coef_, self.intercept_)
+        return linear_scores(X, self._part("coef_"), self.intercept_)
 
 
 def check_parts(model: Perceptron) -> None:
     """Refuse a file whose parts do not belong together."""
     K, d = len(model.classes_), model.n_features_in_
-    if model.coef_.shape[0] != (1 if K == 2 else K) or model.start_.shape[1] != d + 1:
+    if model._part("coef_").shape[0] != (1 if K == 2 else K) or model.start_.shape[1] != d + 1:
         raise ModelFileError(f"The model file's weights do not fit {K} classes and {d} columns.")
     if not np.array_equal(model.start_, given_start(model, len(model.start_), d)):
         raise ModelFileError("The model file's first weights are not those of its hyper-parameter init.")
@@ -355,7 +358,7 @@ def check_parts(model: Perceptron) -> None:
     due = {"averaged": {"last_", "drift_"}, "voted": {"voters_", "votes_"}}.get(model.variant, set())
     if parts != due:
         raise ModelFileError(f"The model file's parts {sorted(parts)} are not those of variant={model.variant!r}.")
-    here = np.column_stack([model.intercept_, model.coef_])
+    here = np.column_stack([model.intercept_, model._part("coef_")])
     follows = here
     if model.variant == "averaged":
         follows = mean_weights(model.last_, model.drift_, model.t_)

@@ -322,7 +322,7 @@ def begin(model: Perceptron, d: int, afresh: bool) -> Any:
         sums, counts = np.zeros(3), np.array([0, 0, 1])
     else:
         _check_going_on(model)
-        first = model.last_ if averaged else np.column_stack([model.intercept_, model.coef_])
+        first = model.last_ if averaged else np.column_stack([model.intercept_, model._part("coef_")])
         u = model.drift_ if averaged else np.zeros((m, d + 1))
         voters, votes = (model.voters_.copy(), model.votes_.copy()) if voted else (model.start_[None], NO_VOTES)
         sums = np.array([model.step_sum_, model.step_squares_, 0.0])

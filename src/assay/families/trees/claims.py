@@ -17,6 +17,7 @@ from assay.certify.held_out import clopper_pearson, normal_interval
 from assay.engines.derived import row_keys
 from assay.families.trees.hyper_parameters import columns_asked, rows_asked, trends_of
 from assay.families.trees.nodes import LEAF, tree_ends
+from assay.families.trees.several import training_loss
 from assay.families.trees.survey import category_levels
 from assay.inputs.labels import plain_labels
 from assay.numerics import Array, Floats
@@ -71,13 +72,15 @@ SAMPLED_FOREST_COVERAGE = replace(
 )
 
 
-def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats) -> dict[str, Any]:
+def evidence_of(training_data: TrainingData, grown: NodeArrays, values: Floats, entries: Array) -> dict[str, Any]:
     """What a fitted tree keeps for its claims; values: what its leaves know."""
     return {
         "weight_": training_data.total,
         "rows_": training_data.survey.n,
         "exact_": not training_data.inputs.table.binned,
-        "training_loss_": _training_loss(training_data, grown, values),
+        "training_loss_": training_loss(training_data, grown, entries, values)
+        if training_data.inputs.target.targets > 1
+        else _training_loss(training_data, grown, values),
         "gain_": np.ascontiguousarray(grown.gain[grown.feature != LEAF]),
     }
 
@@ -118,7 +121,8 @@ def tree_claims(model: Any) -> tuple[Claim, ...]:
         return tuple(claims)
     claims.append(_gains(model, witness))
     whole = columns_asked(model.max_features, model.n_features_in_, type(model).__name__) >= model.n_features_in_
-    if whole and model.splitter == "best" and len(model.cut_):
+    orders = model.n_outputs_ == 1 or witness["levels"] is None  # of categories, which a check tries of one target
+    if whole and orders and model.splitter == "best" and len(model.cut_):
         claims.append(_best_splits(model, witness))
     return tuple(claims)
 
@@ -127,20 +131,28 @@ def tree_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
     """Questions are tied to the rows where every split was tried again at every threshold; one by categories never is."""
     tried = [c.witness for c in claims if c.check == "tree_best_splits"]
     whole = all(w.get("searched") is None and w.get("bins") is None for w in tried)
-    return TREE_COVERAGE if whole and getattr(model, "sets_", None) is None else SAMPLED_TREE_COVERAGE
+    found = TREE_COVERAGE if whole and getattr(model, "sets_", None) is None else SAMPLED_TREE_COVERAGE
+    return _of_targets(found, "tree_leaves") if model.n_outputs_ > 1 else found
+
+
+def _of_targets(found: Coverage, leaves: str) -> Coverage:
+    """With which classes each target has, which leaves tell."""
+    return replace(found, proof={**found.proof, leaves: f"{found.proof[leaves]} target_classes_ class_of_"})
 
 
 def forest_coverage(model: Any, claims: tuple[Claim, ...]) -> Coverage:
     """Leaves are tied to the rows where those of all trees are looked at."""
     looked = [c.value for c in claims if c.check == "forest_leaves"]
-    return FOREST_COVERAGE if looked == [float(len(model.nodes_))] else SAMPLED_FOREST_COVERAGE
+    found = FOREST_COVERAGE if looked == [float(len(model.nodes_))] else SAMPLED_FOREST_COVERAGE
+    return _of_targets(found, "forest_leaves") if model.n_outputs_ > 1 else found
 
 
 def _too_near(model: Any) -> bool:
     """Whether answers are so near each other that the squares of their distances, which splits gain, are no numbers."""
     if model.criterion != "squared_error" or not len(model.cut_):
         return False
-    return bool(np.ptp(model.table_[:, 0]) < NEAR and model.training_loss_ < NEAR**2)
+    answers = model.table_ if hasattr(model, "classes_") else model.table_[:, :-1]
+    return bool(np.ptp(answers, axis=0).max() < NEAR and model.training_loss_ < NEAR**2)
 
 
 def tree_witness(model: Any) -> dict[str, Any]:
@@ -159,21 +171,37 @@ def tree_witness(model: Any) -> dict[str, Any]:
         "category_code": getattr(model, "category_code_", None),
         "levels": levels if levels.any() else None,
         "trend": trend if trend.any() else None,
-        "classes": plain_labels(model.classes_) if hasattr(model, "classes_") else None,
+        "classes": _classes_in(model),
         "class_weight": model.class_weight,
     }
 
 
+def _classes_in(model: Any) -> Any:
+    """The labels; of several targets those of each; None of numbers."""
+    found = getattr(model, "classes_", None)
+    return (
+        [plain_labels(own) for own in found]
+        if isinstance(found, list)
+        else None
+        if found is None
+        else plain_labels(found)
+    )
+
+
 def witness_of(model: Any) -> dict[str, Any]:
     """The trees, and what is asked of them."""
-    return {**tree_witness(model), "criterion": model.criterion, "tolerance": TOLERANCE}
+    targets = model.n_outputs_
+    several = {"targets": targets} if targets > 1 else {}  # files written before tell of one without a word
+    return {**tree_witness(model), "criterion": model.criterion, "tolerance": TOLERANCE, **several}
 
 
 def held_in_leaves(model: Any) -> str:
     """What leaves hold, in words."""
-    what = "weight of each class"
+    targets = model.n_outputs_
+    what = "weight of each class" + (f" of each of the {targets} targets" if targets > 1 else "")
     if not hasattr(model, "classes_"):
-        what = f"weight and {'median' if model.criterion == 'absolute_error' else 'mean'} target {EXACTNESS}"
+        middle = "median" if model.criterion == "absolute_error" else "mean"
+        what = f"weight and {middle} {'target' if targets == 1 else f'of each of the {targets} targets'} {EXACTNESS}"
     return (
         f"{what} of the rows that reach it{', as far as the trends allow' if model.monotonic_cst is not None else ''}"
     )
@@ -182,7 +210,7 @@ def held_in_leaves(model: Any) -> str:
 def _leaves(model: Any, witness: dict[str, Any]) -> Claim:
     loss = float(model.training_loss_)
     said = (
-        f"the model is wrong on {loss:.6g} of their weight"
+        f"the model is wrong on {loss:.6g} of their weight{' in some target' if model.n_outputs_ > 1 else ''}"
         if witness["classes"]
         else f"their mean squared error is {loss:.6g}"
     )
@@ -206,10 +234,8 @@ def _admissible(model: Any) -> dict[str, Any]:
 
 def node_weights(model: Any, ends: Array) -> Floats:
     """The weight of each node of a single tree, from those of its leaves."""
-    table = model.table_
-    of_leaf = table.sum(axis=1) if hasattr(model, "classes_") else table[:, 1]
     run = np.zeros(len(ends) + 1)
-    run[1:][model.feature_ == LEAF] = of_leaf[model.leaf_]
+    run[1:][model.feature_ == LEAF] = model._leaf_weights()[model.leaf_]
     run = np.cumsum(run)
     weights: Floats = run[ends] - run[:-1]
     return weights
@@ -223,7 +249,7 @@ def _gains(model: Any, witness: dict[str, Any]) -> Claim:
         name="gains",
         statement=f"each of the {len(model.cut_)} splits gains u(C) − (p_L u(C_L) + p_R u(C_R)) as stated, u the {_impurity(model)} of the "
         f"rows that reach it; weighted by their share of the rows the gains add up to {total:.6g}{UNITS.get(model.criterion, '')}, by which the "
-        "leaves are purer than the root",
+        f"leaves are purer than the root{' on the mean over the targets' if model.n_outputs_ > 1 else ''}",
         holds=True,
         check="tree_gains",
         value=total,
@@ -247,8 +273,8 @@ def searched_nodes(model: Any) -> Array | None:
     ends = tree_ends(model.feature_)
     split = np.flatnonzero(model.feature_ != LEAF)
     weights = node_weights(model, ends)
-    K = len(getattr(model, "classes_", ()))
-    each = model.n_features_in_ * (DEAR if model.criterion == "absolute_error" else max(1, K - 1))
+    sums = model.table_.shape[1] - 1
+    each = model.n_features_in_ * (DEAR * model.n_outputs_ if model.criterion == "absolute_error" else max(1, sums))
     work = weights[split] / weights[0] * model.rows_ * each
     if work.sum() <= MOST_WORK:
         return None
@@ -353,7 +379,7 @@ def _out_of_bag(model: Any, witness: dict[str, Any]) -> Claim:
     if classes and not weighted:
         errors = round(loss * n)
         low, high = clopper_pearson(errors, n, CONFIDENCE)
-        what, how = f"{errors} of {n} rows wrong", "Clopper-Pearson"
+        what, how = f"{errors} of {n} rows wrong{' in some target' if model.n_outputs_ > 1 else ''}", "Clopper-Pearson"
     else:
         low, high = normal_interval(loss, error, CONFIDENCE)
         high = min(1.0, high) if classes else high

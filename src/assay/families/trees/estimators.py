@@ -15,13 +15,14 @@ from typing import Any, ClassVar
 
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Fact, Layout, Tensor
-from assay.estimator.params import CLASS_WEIGHT, N_JOBS, attribute
+from assay.estimator.params import N_JOBS, attribute
 from assay.estimator.regressor import Regressor
 from assay.families.trees.hyper_parameters import (
     BINS,
     BOOTSTRAP,
     CATEGORICAL_FEATURES,
     CCP_ALPHA,
+    CLASS_WEIGHTS,
     CRITERION_OF_CLASSES,
     CRITERION_OF_NUMBERS,
     FOLDS,
@@ -131,7 +132,7 @@ class DecisionTreeClassifier(DecisionTree, Classifier):
     random_state: int | None = RANDOM_STATE
     max_leaf_nodes: int | None = MAX_LEAF_NODES
     min_impurity_decrease: float = MIN_IMPURITY_DECREASE
-    class_weight: Any = CLASS_WEIGHT
+    class_weight: Any = CLASS_WEIGHTS
     ccp_alpha: float | str = PRUNING_ALPHA
     folds: int = FOLDS
     monotonic_cst: Any = MONOTONIC_CST
@@ -223,7 +224,7 @@ class RandomForestClassifier(Forest, Classifier):
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
     warm_start: bool = WARM_START
-    class_weight: Any = CLASS_WEIGHT
+    class_weight: Any = CLASS_WEIGHTS
     ccp_alpha: float = CCP_ALPHA
     max_samples: Any = MAX_SAMPLES
     monotonic_cst: Any = MONOTONIC_CST
@@ -275,7 +276,7 @@ class ExtraTreesClassifier(Forest, Classifier):
     random_state: int | None = RANDOM_STATE
     verbose: int = VERBOSE
     warm_start: bool = WARM_START
-    class_weight: Any = CLASS_WEIGHT
+    class_weight: Any = CLASS_WEIGHTS
     ccp_alpha: float = CCP_ALPHA
     max_samples: Any = MAX_SAMPLES
     monotonic_cst: Any = MONOTONIC_CST

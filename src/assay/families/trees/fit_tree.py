@@ -22,9 +22,10 @@ from assay.engines import Engine, Rows
 from assay.engines.derived import row_keys
 from assay.engines.engine import Threads
 from assay.engines.rows import ArrayRows
-from assay.errors import DataError
+from assay.errors import DataError, ParameterError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.params import check_params
+from assay.estimator.shown import kept
 from assay.families.trees.claims import evidence_of
 from assay.families.trees.grow import RowSample, entries_of, leaf_values
 from assay.families.trees.grow_parallel import ROW, grow_tree
@@ -34,6 +35,7 @@ from assay.families.trees.loops.absolute import leaf_medians
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, POISSON, CodedColumns, NodeArrays
 from assay.families.trees.loops.walk import leaf_of_codes
 from assay.families.trees.nodes import LEAF, TreeNodes, depths_of, join_trees, labels_of_leaves, tree_ends, tree_of
+from assay.families.trees.several import leaf_of_rows, one_of
 from assay.families.trees.training_data import TrainingData, prepare, reweighed, single_tree
 from assay.families.trees.tree_view import leaf_impurities
 from assay.inputs.labels import Labels
@@ -81,22 +83,25 @@ class UnprunedTree(NamedTuple):
         inputs, grown = self.training_data.inputs, self.grown
         if inputs.target.criterion != ABSOLUTE or inputs.target.classes:
             return leaf_values(inputs, grown._replace(feature=np.full(len(grown.feature), LEAF)), self.entries)
-        return np.column_stack([self._medians(), inputs.target.weights(grown.sums, grown.rows)])
+        medians, _ = self.medians()
+        if len(grown.bounds):
+            medians = np.clip(medians, *grown.bounds.T)
+        return np.column_stack([medians, inputs.target.weights(grown.sums, grown.rows)])
 
-    def _medians(self) -> Floats:
-        """The median of every node, level by level: the nodes of a level do not overlap."""
+    def medians(self) -> tuple[Floats, Floats]:
+        """The median of every node and the mean distance from it, level by level: the nodes of a level do not overlap."""
         feature, start = self.grown.feature, self.grown.start
         ends = tree_ends(feature)
         stop = np.append(start, len(self.entries))[ends]
         depths = depths_of(feature, ends)
-        found = np.empty(len(feature))
+        found, apart = np.empty(len(feature)), np.empty(len(feature))
         for level in range(int(depths.max()) + 1):
             nodes = np.flatnonzero(depths == level)
             edges = np.column_stack([start[nodes], stop[nodes]]).reshape(-1)
-            medians = np.zeros(len(edges) - 1)
-            leaf_medians(self.training_data.inputs.target.loops, self.entries, edges, medians)
-            found[nodes] = medians[::2]
-        return found
+            medians, costs = np.zeros((2, len(edges) - 1))
+            leaf_medians(self.training_data.inputs.target.loops, self.entries, edges, medians, costs)
+            found[nodes], apart[nodes] = medians[::2], costs[::2]
+        return found, apart / self.grown.sums[:, 0]
 
 
 @dataclass
@@ -228,7 +233,11 @@ def path_of(alphas: Floats, gains: Floats, feature: Array, impurity: float) -> P
 
 
 def root_impurity(training_data: TrainingData) -> float:
-    """u of all rows: Gini or entropy of classes; the mean squared error, absolute error or half deviance of Poisson's of a number."""
+    """u of all rows: Gini or entropy of classes; the mean squared error, absolute error or half deviance of Poisson's of a number. The mean of
+    several targets."""
+    if training_data.truth.ndim == 2:
+        T = training_data.truth.shape[1]
+        return float(sum(root_impurity(one_of(training_data, t)) for t in range(T)) / T)
     y, w, K = training_data.truth, training_data.ratios, training_data.inputs.target.classes
     y = np.where(w > 0, y, y[w.argmax()])  # rows of weight zero may hold anything
     if K:
@@ -263,8 +272,12 @@ def grow(model: DecisionTree, engine: Engine, rows: Rows, afresh: bool, classes:
         asked, folded = copy(model), shared.folded
         asked.max_depth = shared.deepest
     training_data = prepare(asked, engine, rows, labels, None, UNLIMITED, shared=folded)
+    if folded and training_data.inputs.target.targets > 1:
+        raise ParameterError(
+            f"{type(model).__name__}: ccp_alpha='cv' judges one target, and y has {training_data.inputs.target.targets}: give a number."
+        )
     grown, entries = single_tree(engine, rows, training_data, RowSample(model._seed()), 0, Threads(model.n_jobs))
-    unpruned = UnprunedTree(training_data, entries, grown, getattr(model, "classes_", None))
+    unpruned = UnprunedTree(training_data, entries, grown, kept(model, "classes_"))
     if shared is not None:
         shared.unpruned = unpruned
     return unpruned
@@ -328,25 +341,28 @@ def keep(model: DecisionTree, unpruned: UnprunedTree) -> None:
     training_data, grown = unpruned.training_data, unpruned.grown
     values = leaf_values(training_data.inputs, grown, unpruned.entries)
     model._keep_trees(join_trees([tree_of(grown, values)]), training_data)
-    vars(model).update(evidence_of(training_data, grown, values))
+    vars(model).update(evidence_of(training_data, grown, values, unpruned.entries))
     leaf = grown.feature == LEAF
     model.leaf_rows_ = None if training_data.weights is None else grown.rows[leaf].astype(np.int64)
-    model._leaf_impurity = None
-    if model._kind == "regressor" and len(unpruned.entries):
-        model._leaf_impurity = _impurities_of_leaves(model, unpruned, values[:, 0])
+    model._impurity = _impurities(model, unpruned, values) if model._kind == "regressor" else None
+    of_one = training_data.inputs.target.targets == 1
+    told = training_data.inputs.target.criterion != ABSOLUTE and not len(grown.bounds)  # by the leaves
+    model._node_answer = unpruned.answers() if of_one and not told else None
     model._provenance = {"fingerprint": training_data.survey.mark.hex()}
     model._state_claims()
 
 
-def _impurities_of_leaves(model: DecisionTree, unpruned: UnprunedTree, answers: Floats) -> Floats:
-    """Of each leaf of a tree of numbers, from its rows: no file holds them."""
+def _impurities(model: DecisionTree, unpruned: UnprunedTree, values: Floats) -> Floats | None:
+    """Of each leaf of a tree of numbers (by the absolute error of each node), from its rows: no file holds them."""
     training_data, grown, entries = unpruned.training_data, unpruned.grown, unpruned.entries
-    start = grown.start[grown.feature == LEAF]
-    leaf = np.full(len(training_data.truth), -1)
-    leaf[(entries >> np.uint64(32)).astype(np.int64)] = np.repeat(
-        np.arange(len(start)), np.diff(np.append(start, len(entries)))
-    )
-    return leaf_impurities(training_data.truth, training_data.weights, leaf, answers, model.criterion)
+    if not len(entries):
+        return None
+    if training_data.inputs.target.criterion == ABSOLUTE and training_data.truth.ndim == 1:
+        return unpruned.medians()[1]
+    leaf, w = leaf_of_rows(grown, entries, len(training_data.truth)), training_data.weights
+    truth = training_data.truth.reshape(len(leaf), -1)
+    each = [leaf_impurities(y, w, leaf, values[:, t], model.criterion) for t, y in enumerate(truth.T)]
+    return np.asarray(sum(each) / len(each))
 
 
 def pruning_path(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> PruningPath:
@@ -407,7 +423,7 @@ def _size(training_data: TrainingData) -> float:
     if training_data.inputs.target.classes:
         return 1.0
     found = training_data.survey
-    return ldexp(1.0, frexp(max(abs(found.low), abs(found.high)))[1])
+    return ldexp(1.0, frexp(float(max(abs(found.low), abs(found.high))))[1])
 
 
 def _losses(tree: UnprunedTree, rows: Array, w: Floats, at: Floats, size: float) -> Floats:

@@ -17,6 +17,7 @@ from assay.compiled.simd.gathers import NODES
 from assay.engines import Engine, Part, Rows
 from assay.engines.engine import Threads
 from assay.errors import DataError, ParameterError, warn
+from assay.estimator.regressor import r2_score
 from assay.families.trees.claims import forest_evidence_of
 from assay.families.trees.codes import Bins
 from assay.families.trees.fit_tree import pruned
@@ -35,6 +36,8 @@ from assay.families.trees.predict import (
     TreePredictor,
     keep_members,
 )
+from assay.families.trees.several import losses_of, shares_of
+from assay.families.trees.several import mean_loss as several_mean_loss
 from assay.families.trees.training_data import EXACT_BELOW, TrainingData, prepare, single_tree
 from assay.numerics import Array, Floats
 
@@ -68,7 +71,8 @@ def learn(model: Any, engine: Engine, rows: Rows, afresh: bool, classes: Any) ->
     vars(model).update(forest_evidence_of(model, forest.builder, bag.judged, afresh))
     trees = join_trees(forest.trees)
     model._keep_trees(trees, training_data)
-    told = model.criterion != "absolute_error" and not training_data.inputs.table.trend.any()
+    target = training_data.inputs.target
+    told = model.criterion != "absolute_error" and not training_data.inputs.table.trend.any() and target.targets == 1
     model.gain_ = None if told else trees.gain
     model.weight_, model.rows_ = training_data.total, training_data.survey.n
     model._out_of_bag = bag
@@ -90,6 +94,10 @@ def prepare_forest(model: Forest, engine: Engine, rows: Rows, afresh: bool, clas
         )
     sample = RowSample(model._seed(), training_data.draws, bool(model.bootstrap), training_data.counted)
     out_of_bag = training_data.draws is not None and bool(model.oob_score)
+    if model.quantiles and training_data.inputs.target.targets > 1:
+        raise ParameterError(
+            f"{type(model).__name__}: quantiles=True keeps one target, and y has {training_data.inputs.target.targets}: fit a model for each."
+        )
     builder = ForestBuilder(
         training_data, sample, model.max_leaf_nodes, float(model.ccp_alpha), out_of_bag, bool(model.quantiles)
     )
@@ -182,10 +190,14 @@ def _keep_out_of_bag(model: Any, bag: OutOfBag, trees: int) -> None:
     curve = curve[np.isfinite(curve[:, 1])]  # the first trees may have seen every row
     if len(curve):
         model.oob_curve_ = curve
-    if bag.classes:
-        model.oob_decision_function_ = bag.answers()
-    else:
-        model.oob_prediction_ = bag.answers()[:, 0]
+    answers = bag.answers()
+    if not bag.classes:
+        model.oob_prediction_ = answers[:, 0] if bag.targets == 1 else answers
+    elif bag.of_targets is None:
+        model.oob_decision_function_ = answers
+    else:  # as scikit-learn has it, where all targets have as many classes
+        each = [answers[:, own] for own in bag.of_targets.columns()]
+        model.oob_decision_function_ = np.stack(each, axis=2) if len({e.shape[1] for e in each}) == 1 else each
 
 
 def samples_asked(model: Any, n: int) -> int | None:
@@ -351,10 +363,10 @@ class OutOfBag:
         training_data, self.looks = builder.training_data, builder.out_of_bag
         target = training_data.inputs.target
         n = len(target.labels)
-        self.classes = target.classes
+        self.classes, self.targets, self.of_targets = target.classes, target.targets, training_data.classes
         self.truth = training_data.truth
         self.weight = training_data.ratios
-        self.sums = np.zeros((n, max(1, self.classes)))
+        self.sums = np.zeros((n, self.classes or self.targets))
         self.count = np.zeros(n, dtype=np.int64)
         self.auto = auto
         self.curve: list[tuple[int, float]] = []
@@ -370,7 +382,7 @@ class OutOfBag:
         if not len(grown_tree.out_of_bag):
             return
         table = grown_tree.tree.table
-        answers = table / table.sum(axis=1, keepdims=True) if self.classes else table[:, :1]
+        answers = shares_of(table, self.of_targets) if self.classes else table[:, :-1]
         add_leaves_at(np.ascontiguousarray(answers), grown_tree.leaf, grown_tree.out_of_bag, self.sums, self.count)
         if of is not None and self.trees % max(1, of // LOOKS) == 0:
             self.curve.append((self.trees, self._mean()[2]))
@@ -382,7 +394,10 @@ class OutOfBag:
         return mean
 
     def loss(self) -> tuple[float, float, int]:
-        """(mean loss, its standard error, rows) of the rows that some tree did not see: zero-one, or squared."""
+        """(mean loss, its standard error, rows) of the rows that some tree did not see: zero-one, or squared. Of several targets a row is right
+        where all are, and squares are their means."""
+        if self.targets > 1:
+            return several_mean_loss(losses_of(self.of_targets, self.answers(), self.truth), self._judged_weight())
         W, squares, mean, rows = self._mean()
         if not rows:
             return float("nan"), float("nan"), 0
@@ -396,11 +411,19 @@ class OutOfBag:
             return 1.0 - loss
         there = (self.count > 0) & (self.weight > 0)
         y, w = self.truth[there], self.weight[there]
+        if self.targets > 1:
+            return float(np.mean([r2_score(t, said, w) for t, said in zip(y.T, self.answers()[there].T)]))
         spread = float(np.average((y - np.average(y, weights=w)) ** 2, weights=w))
         return 1.0 - loss / spread if spread > 0 else float(loss == 0)
 
+    def _judged_weight(self) -> Floats:
+        return np.where(self.count > 0, self.weight, 0.0)
+
     def _mean(self) -> tuple[float, float, float, int]:
         """(Σ w, Σ w², mean loss: NaN where there are no rows, rows)."""
+        if self.targets > 1:
+            w, (mean, _, rows) = self._judged_weight(), self.loss()
+            return float(w.sum()), float((w * w).sum()), mean, rows
         W, squares, mean, rows = mean_loss(self.sums, self.count, self.truth, self.weight, self.classes)
         return W, squares, mean if rows else float("nan"), rows
 

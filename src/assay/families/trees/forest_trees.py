@@ -9,6 +9,8 @@ import numpy as np
 
 from assay.errors import ParameterError
 from assay.estimator.params import defaults
+from assay.estimator.shown import kept
+from assay.families.trees.several import codes_said, refuse_several
 from assay.numerics import Array
 
 if TYPE_CHECKING:
@@ -112,6 +114,7 @@ def oob_importance(
     from assay.families.trees.importance import oob_importance
 
     forest._check_fitted()
+    refuse_several(forest, "oob_importance")
     return oob_importance(forest, X, y, sample_weight, n_repeats)
 
 
@@ -119,6 +122,12 @@ def own_oob_score(forest: Forest, bag: OutOfBag) -> float:
     """What the function given as `oob_score` says of the truths and the out-of-bag answers of the rows that some tree did not see."""
     seen = bag.count > 0
     truth, answers = bag.truth[seen], bag.answers()[seen]
+    if bag.targets > 1:
+        if bag.of_targets is None:
+            return float(forest.oob_score(truth, answers))
+        labels, own = kept(forest, "classes_"), bag.of_targets.each()
+        sides = (truth, codes_said(answers, bag.of_targets))
+        return float(forest.oob_score(*(np.column_stack([labels[k][c] for k, c in zip(own, s.T)]) for s in sides)))
     if bag.classes:
         return float(forest.oob_score(forest.classes_[truth], forest.classes_[answers.argmax(axis=1)]))
     return float(forest.oob_score(truth, answers[:, 0]))

@@ -124,7 +124,7 @@ def gathered_node_for(inputs: TreeInputs, rows: int) -> GatheredNode:
     """Room for the codes of a node of a long table; none where all of them are near anyway, or a node asks for few of its columns."""
     target, table, rules = inputs
     size = min(rows, NEAR // (table.d * table.codes.itemsize))
-    if not table.far or size < LEAST_NEAR or table.d > MOST_UNASKED * rules.max_features:
+    if target.targets > 1 or not table.far or size < LEAST_NEAR or table.d > MOST_UNASKED * rules.max_features:
         size = 0
     loops = target.loops
     names = [name for name in ("value", "weight", "plain") if len(getattr(loops, name, ()))]
@@ -206,15 +206,40 @@ def leaf_values(inputs: TreeInputs, grown: NodeArrays, entries: Array) -> Floats
             one = weight * np.clip(one / weight, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
         return np.column_stack([weight - one, one])
     if target.classes:
-        weights: Floats = sums * target.weight_unit
+        weights: Floats = (sums if target.targets == 1 else sums[:, 1:]) * target.weight_unit
         return weights
+    if target.targets > 1:
+        return _several_values(target, grown, leaf, entries)
     weight = sums[:, 0] * target.weight_unit
     if target.criterion == ABSOLUTE:
-        value = np.empty(len(leaf))
+        value, cost = np.empty(len(leaf)), np.empty(len(leaf))
         start = grown.start[leaf]
-        leaf_medians(target.loops, entries, np.append(start, len(entries)), value)
-        return np.column_stack([value, weight])
-    mean = sums[:, 1] / sums[:, 0]
-    if len(grown.bounds):
-        mean = np.clip(mean, grown.bounds[leaf, 0], grown.bounds[leaf, 1])
+        leaf_medians(target.loops, entries, np.append(start, len(entries)), value, cost)
+        return np.column_stack([_within(grown, leaf, value), weight])
+    mean = _within(grown, leaf, sums[:, 1] / sums[:, 0])
     return np.column_stack([target.offset + mean * target.mean_unit, weight])
+
+
+def _several_values(target: Target, grown: NodeArrays, leaf: Array, entries: Array) -> Floats:
+    """The answer of each of several numbers, and the weight."""
+    loops, T = target.loops, target.targets
+    weight, start = grown.sums[leaf, 0], np.append(grown.start[leaf], len(entries))
+    out = np.empty((len(leaf), T + 1))
+    out[:, T] = weight * target.weight_unit
+    for t, own in enumerate(target.each):
+        if target.criterion == ABSOLUTE:
+            value = np.empty(len(leaf))
+            one = own.loops._replace(plain=loops.value, stride=T, first=t)
+            leaf_medians(one, entries, start, value, np.empty(len(leaf)))
+            out[:, t] = value
+        else:
+            out[:, t] = own.offset + grown.sums[leaf, 1 + t] / weight * own.mean_unit
+    return out
+
+
+def _within(grown: NodeArrays, nodes: Array, answers: Floats) -> Floats:
+    """Answers of nodes as near as the trends of the columns allow."""
+    if not len(grown.bounds):
+        return answers
+    found: Floats = np.clip(answers, grown.bounds[nodes, 0], grown.bounds[nodes, 1])
+    return found

@@ -227,11 +227,12 @@ class _NodeSplitter:
         on_left = self._left(found, table, counts)
         left = recipe.sums(on_left)
         left_n = int(on_left[recipe.draws])
-        sets = write_split(table, found, out, 1 if 2 * left_n >= n else 0)
+        sets = write_split(table, found, out, 1 if 2 * left_n > n else 0)
         out.gain[0] = won
         bounds = np.array([branch.bounds, branch.bounds])
         if trends:
-            child_bounds(target.loops, table, found, out, left.copy(), bounds)
+            no_rows = np.zeros(0, np.uint64)  # means follow from sums, and medians are never found from counts
+            child_bounds(target.loops, table, found, no_rows, 0, 0, 0, scratch.number, out, left.copy(), bounds)
         branch.grown = out._replace(sets=out.sets[:sets].copy(), bounds=out.bounds if trends else out.bounds[:0])
         pair = (
             TopNode(0, 0, np.uint64(child_key(branch.key, True)), branch.depth + 1, tuple(bounds[1])),

@@ -133,10 +133,11 @@ class _LargeNodes:
                 pass
         left = np.empty(target.channels, np.int64)
         left_n, _, _ = node_total(target.loops, rules, self.entries, a, middle, left, self.scratch[0].number)
-        sets = write_split(table, found, out, 1 if 2 * left_n >= n else 0)
+        sets = write_split(table, found, out, 1 if 2 * left_n > n else 0)
         bounds = np.array([branch.bounds, branch.bounds])
         if table.trend.any():
-            child_bounds(target.loops, table, found, out, left, bounds)
+            room = self.scratch[0].number
+            child_bounds(target.loops, table, found, self.entries, a, middle, b, room, out, left, bounds)
         out.rows[0], out.start[0], out.other[0], out.gain[0], out.right[0], out.bounds[0] = (
             n,
             a,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2, sqrt
 from numbers import Integral, Real
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from assay.errors import ParameterError
-from assay.estimator.params import Choice, Flag, Free, Range, Seed, param
+from assay.estimator.params import CLASS_WEIGHT, Choice, Flag, Free, Range, Seed, param
 from assay.numerics import Array
 
 UNLIMITED = 1 << 40
@@ -49,11 +49,21 @@ def _trends(value: Any) -> bool:
         return False
 
 
+@dataclass(frozen=True, kw_only=True)
+class Trends(Free):
+    """−1, 0 or 1 for each column."""
+
+    def refusal(self, name: str, value: Any) -> str:
+        both = f"{name} must be None or an array-like of -1, 0 or 1, one for each column, but holds {value!r}"
+        return f"{name}={value!r} is not possible: it must be {self.describe()}. ({both}.)"
+
+
 def _columns(value: Any) -> bool:
     plain = isinstance(value, Sequence | np.ndarray) and not isinstance(value, str)
     return plain and all(isinstance(v, str | Integral) for v in value)
 
 
+_of_classes = CLASS_WEIGHT.check
 CRITERION_OF_CLASSES = param("impurity u; 'entropy' is that of the lecture notes", default="gini", check=Choice(("gini", "entropy", "log_loss")))  # fmt: skip
 CRITERION_OF_NUMBERS = param("the error that a split makes small: squared ('friedman_mse' is another name of it), absolute, or the Poisson deviance", default="squared_error", check=Choice(("squared_error", "absolute_error", "poisson", "friedman_mse")))  # fmt: skip
 MAX_DEPTH = param("most splits on the way to a leaf; None: no limit", default=None, check=Range(int, low=1, words=(None,)))  # fmt: skip
@@ -73,10 +83,17 @@ CATEGORICAL_FEATURES = param(
     default=None,
     check=Free("a list of columns, by name or number", words=(None,), check=_columns),
 )
+CLASS_WEIGHTS = replace(
+    CLASS_WEIGHT,
+    what="a dict {class: weight ≥ 0}, of several targets a list of such",
+    check=lambda value: (
+        all(map(_of_classes, value)) if isinstance(value, list | tuple) and value else _of_classes(value)
+    ),
+)
 MONOTONIC_CST = param(
     "columns with which the answer must not fall (1) or not rise (−1)",
     default=None,
-    check=Free("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
+    check=Trends("a list with 1, 0 or −1 for each column, or a dict {column: 1 or −1}", words=(None,), check=_trends),
 )
 RANDOM_STATE = param("seed of what is drawn at random; None: 0", default=None, check=Seed(words=(None,)))
 CCP_ALPHA = param("prune splits that gain less than this for each leaf", default=0.0, check=Range(low=0))

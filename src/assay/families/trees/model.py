@@ -18,10 +18,12 @@ from assay.engines import Block, Engine, Rows
 from assay.errors import ModelFileError
 from assay.estimator.classifier import Classifier
 from assay.estimator.estimator import Estimator
+from assay.estimator.layout import Layout
 from assay.estimator.params import attribute
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.shown import Shown, kept
 from assay.estimator.steps import Step, shown_of, some_of
-from assay.families.trees import forest_trees, tree_view
+from assay.families.trees import forest_trees, several, tree_view
 from assay.families.trees.claims import (  # fmt: skip
     FOREST_COVERAGE,
     TREE_COVERAGE,
@@ -55,6 +57,11 @@ class TreeModel(Estimator):
 
     takes_missing = takes_categories = True
     takes_sparse = fills_sparse = fills_whole = True
+    multi_output = "flat"
+
+    classes_ = Shown(several.shown_classes)
+    target_classes_: Array = attribute()
+    class_of_: Array = attribute()
 
     feature_: Array = attribute()
     cut_: Floats = attribute()
@@ -143,20 +150,7 @@ class TreeModel(Estimator):
         """Of each row of the table what it adds to an answer, (R, C): the classes' shares (or votes), or the number."""
         return self._once("answers", self._make_leaf_answers)
 
-    def _make_leaf_answers(self) -> Floats:
-        if self._kind == "regressor":
-            return np.ascontiguousarray(self.table_[:, :1])
-        if self._fitted_with.get("voting") == "majority":
-            votes = np.zeros_like(self.table_)
-            votes[np.arange(len(votes)), self.table_.argmax(axis=1)] = 1.0
-            return votes
-        shares: Floats = self.table_ / self.table_.sum(axis=1, keepdims=True)
-        return shares
-
-    def _leaf_weights(self) -> Floats:
-        """Of each row of the table the weight of a leaf's rows."""
-        weights: Floats = self.table_[:, 1] if self._kind == "regressor" else self.table_.sum(axis=1)
-        return weights
+    _make_leaf_answers, _leaf_weights = several.leaf_answers, several.leaf_weights
 
     def _label_of(self, answer: Floats) -> Any:
         """The class or number that such an answer means."""
@@ -174,13 +168,16 @@ class TreeModel(Estimator):
     def _predict_block(self, block: Block) -> Array:
         self._refuse_infinite(block)
         totals = self._scores(block.X)
-        answers: Array = (
-            totals[:, 0] / len(self.nodes_) if self._kind == "regressor" else self.classes_[totals.argmax(axis=1)]
-        )
-        return answers
+        if self._kind == "regressor":
+            means: Array = (totals if self.n_outputs_ > 1 else totals[:, 0]) / len(self.nodes_)
+            return means
+        return several.labels_said(self, totals)
+
+    _by_target = several.by_target
 
     def _scored_block(self, block: Block) -> Array:
         """Codes of the labels and log shares, which the trees are asked for once."""
+        several.refuse_several(self, "A score for each class")
         self._refuse_infinite(block)
         totals = self._scores(block.X)
         return np.column_stack([totals.argmax(axis=1), safe_log(totals / len(self.nodes_))])
@@ -211,8 +208,22 @@ class TreeModel(Estimator):
     # --- what fits keep, and files hold ---------------------------------------------------------------------------------
 
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels | None:
-        """The classes of a classifier."""
-        return self._classes_of(engine, rows, afresh, classes) if isinstance(self, Classifier) else None
+        """The classes of a classifier; of several targets those of all together."""
+        if not isinstance(self, Classifier):
+            return None
+        if not afresh and several.classes_of_targets(self) is not None:
+            return Labels.of(kept(self, "classes_"))
+        return self._classes_of(engine, rows, afresh, classes)
+
+    def _layout(self) -> Layout:
+        return (
+            self.layout if not hasattr(self, "table_") or self.n_outputs_ == 1 else several.several_layout(self.layout)
+        )
+
+    @classmethod
+    def layout_of(cls, record: Record) -> Layout:
+        """With several targets leaves hold more."""
+        return several.layout_in(record, cls.layout, cls._kind == "regressor")
 
     def _seed(self) -> int:
         return 0 if self.random_state is None else int(self.random_state)
@@ -220,6 +231,8 @@ class TreeModel(Estimator):
     def _keep_trees(self, trees: Trees, training_data: TrainingData) -> None:
         self._keep_parts(trees)
         self._keep_columns(training_data)
+        if training_data.classes is not None:
+            self.target_classes_, self.class_of_ = training_data.classes
 
     def _keep_parts(self, trees: Trees) -> None:
         vars(self).update(parts_of(trees))
@@ -256,6 +269,7 @@ class TreeModel(Estimator):
                 raise ModelFileError("The model file splits columns by categories that have none.")
         if not (self._leaf_weights() > 0).all():
             raise ModelFileError("The model file has a leaf without any weight.")
+        several.check_targets(self)
         assert self._predictor is not None
 
 
@@ -268,7 +282,8 @@ class DecisionTree(TreeModel):
     folds: int = attribute()
     alpha_: float = attribute()
     leaf_rows_: Array | None = attribute()
-    _leaf_impurity: Floats | None = attribute(default=None)
+    _impurity: Floats | None = attribute(default=None)  # of leaves, or of all nodes, of numbers
+    _node_answer: Floats | None = attribute(default=None)  # of each node, where the leaves below do not tell
     pruning_curve_: Floats = attribute()
     coverage = TREE_COVERAGE
     _shared: SharedTree | None = attribute(default=None)  # what `fit_each` lets settings have in common
@@ -397,7 +412,7 @@ class Forest(TreeModel):
     def left_out_scores(self) -> Floats | None:
         """The log shares of the trees that did not see a row."""
         shares: Floats | None = getattr(self, "oob_decision_function_", None)
-        return None if shares is None else safe_log(shares)
+        return None if shares is None or self.n_outputs_ > 1 else safe_log(shares)
 
     @property
     def depends_on_order(self) -> bool:

@@ -233,5 +233,6 @@ def parts_of(trees: Trees) -> dict[str, Any]:
         "table_": trees.table,
         "sets_": trees.sets if len(trees.sets) else None,
         "_made": {},
-        "_leaf_impurity": None,  # a fit knows them
+        "_impurity": None,  # a fit knows them
+        "_node_answer": None,
     }

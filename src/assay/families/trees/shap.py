@@ -22,6 +22,7 @@ from assay.errors import DataError
 from assay.families.trees.claims import tree_witness
 from assay.families.trees.importance import node_values, parents_of, sums_below
 from assay.families.trees.predict import TreePredictor
+from assay.families.trees.several import refuse_several
 from assay.families.trees.survey import Categories
 from assay.numerics import Array, Floats
 
@@ -173,6 +174,7 @@ def shap_values(self: TreeModel, X: Any, data: Any = None) -> Array:
     for them.
     """
     self._check_fitted()
+    refuse_several(self, "shap_values")
     found = self._answer(X, partial(_shap_block, self, None if data is None else _background(self, data)))
     values: Array = found if self._kind == "classifier" else found[:, :, 0]
     return values
@@ -181,6 +183,7 @@ def shap_values(self: TreeModel, X: Any, data: Any = None) -> Array:
 def shap_base(self: TreeModel) -> Any:
     """What `shap_values(X)` start from, the mean answer for the rows that the trees were grown from: (K,) of classes, else a number."""
     self._check_fitted()
+    refuse_several(self, "shap_values")
     base = node_values(self).answer[self._predictor.roots].sum(axis=0) / len(self.nodes_)
     return base if self._kind == "classifier" else float(base[0])
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from assay.engines.engine import Threads
+from assay.errors import ParameterError
 from assay.estimator.estimator import fresh_and_rows
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.trees.fit_tree import cut, grow, in_order_of_gain, keep, root_impurity, weighted_gains
@@ -24,12 +25,14 @@ ROUNDING = 1e-12  # of the first impurity: what gains that add up to all of it m
 if TYPE_CHECKING:
     from assay.families.trees.loops.arrays import NodeArrays
     from assay.families.trees.model import DecisionTree, Forest
+    from assay.families.trees.training_data import TrainingData
 
 
 def tree_steps(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> Iterator[Step]:
     """First the root alone, then the splits in the order of what they gain, times their share of the rows."""
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     unpruned = cut(fresh, grow(fresh, Threads(fresh.n_jobs), rows, True, None))
+    _refuse_several(fresh, unpruned.training_data)
     fresh._keep_columns(unpruned.training_data)
     whole = copy(fresh)
     keep(whole, unpruned)
@@ -67,6 +70,12 @@ def tree_steps(model: DecisionTree, X: Any, y: Any, sample_weight: Any) -> Itera
             error += float(wrong[left] + wrong[right] - wrong[node])
             values["error"] = max(error, 0.0)
         yield Step(number, n, values, _measures(values), answering(fresh, partial(partly.parts, number - 1)))
+
+
+def _refuse_several(model: Any, training_data: TrainingData) -> None:
+    targets = training_data.inputs.target.targets
+    if targets > 1:
+        raise ParameterError(f"{type(model).__name__}: steps show one target, and y has {targets}: give one of them.")
 
 
 class PartialTree(NamedTuple):
@@ -108,6 +117,7 @@ def forest_steps(model: Forest, X: Any, y: Any, sample_weight: Any) -> Iterator[
     fresh, rows = fresh_and_rows(model, X, y, sample_weight)
     engine = Threads(fresh.n_jobs)
     forest = prepare_forest(fresh, engine, rows, True, None)
+    _refuse_several(fresh, forest.builder.training_data)
     fresh._keep_columns(forest.builder.training_data)
     for number, tree in grow_forest(fresh, engine, rows, forest):
         values: dict[str, Any] = {

@@ -25,15 +25,14 @@ MOST_LEVELS = 255  # categories that are told apart; rarer ones share the last c
 
 
 class TreeSurvey(NamedTuple):
-    """rows; weight and rows of each class (a number: of all rows); least, greatest and summed target; the greatest weight; which
-    columns miss values; the rows of each category, column after column; the rows' fingerprint."""
+    """rows; weight and rows of each class (of numbers, and of several targets: of all rows); least and greatest target, or of each target; the
+    greatest weight; which columns miss values; the rows of each category, column after column; the rows' fingerprint."""
 
     n: int
     class_weight: Floats
     class_rows: Floats
-    low: float
-    high: float
-    total: float
+    low: Any
+    high: Any
     heaviest: float
     missing: Array
     categories: Array
@@ -110,22 +109,25 @@ def _absorb(labels: Labels | None, levels: Levels, names: Sequence[str] | None, 
     if labels is None:
         y = as_regression_target(block.y, block.start)
         used = y[there]
-        low, high = (float(used.min()), float(used.max())) if len(used) else (np.inf, -np.inf)
+        low = used.min(axis=0, initial=np.inf)  # of several targets the least of each
+        high = used.max(axis=0, initial=-np.inf)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused later
-            weight, total = np.array([w.sum()]), float((w * y).sum())
+            weight = np.array([w.sum()])
         rows = np.array([float(there.sum())])
         target: Array = y
     else:
         target = labels.encode(block.y)
-        K = len(labels.classes)
+        low, high, K = np.zeros(()), np.zeros(()), len(labels.classes)
+        if target.ndim == 2:
+            weight, rows = np.array([w.sum()]), np.array([float(there.sum())])
+    if labels is not None and target.ndim == 1:
         weight = np.bincount(target, weights=block.w, minlength=K).astype(np.float64)
         rows = np.bincount(target[there], minlength=K).astype(np.float64)
-        low, high, total = 0.0, 0.0, 0.0
     gone = np.isnan(block.X).any(axis=0)
     heaviest = 1.0 if block.w is None else float(w.max(initial=0.0))
     mark = fingerprint.leaf_of(block.X, target, block.w)
     counts = _count_categories(block, levels, names, there)
-    return TreeSurvey(n, weight, rows, low, high, total, heaviest, gone, counts, mark)
+    return TreeSurvey(n, weight, rows, low, high, heaviest, gone, counts, mark)
 
 
 def _count_categories(block: Block, levels: Levels, names: Sequence[str] | None, there: Array) -> Array:
@@ -156,9 +158,8 @@ def _merge(a: TreeSurvey, b: TreeSurvey) -> TreeSurvey:
         a.n + b.n,
         a.class_weight + b.class_weight,
         a.class_rows + b.class_rows,
-        min(a.low, b.low),
-        max(a.high, b.high),
-        a.total + b.total,
+        np.minimum(a.low, b.low),
+        np.maximum(a.high, b.high),
         max(a.heaviest, b.heaviest),
         a.missing | b.missing,
         a.categories + b.categories,

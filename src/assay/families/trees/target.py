@@ -16,6 +16,7 @@ import numpy as np
 from assay.errors import DataError
 from assay.families.trees.loops.absolute import MedianTargets
 from assay.families.trees.loops.arrays import ABSOLUTE, ENTROPY, GINI, POISSON
+from assay.families.trees.loops.several import SeveralTargets
 from assay.families.trees.loops.two_words import TwoClassTargets
 from assay.families.trees.loops.worth import ClassTargets, NumberTargets
 from assay.inputs.labels import Labels
@@ -76,12 +77,14 @@ class Target:
     labels: Array  # (n,) uint16: classes; zeros where the target is a number
     channels: int
     criterion: int
-    classes: int  # 0: a number
+    classes: int  # of all targets; 0: numbers
     weight_unit: float = 1.0
     mean_unit: float = 1.0
     offset: float = 0.0
     plain_unit: float = 1.0
     value_powers: ValuePowers = PLAIN
+    targets: int = 1
+    each: tuple[Target, ...] = ()  # of several numbers how each is scaled
 
     @property
     def two(self) -> bool:
@@ -95,7 +98,7 @@ class Target:
 
     def weights(self, sums: Array, rows: Array) -> Floats:
         """The weight of each node from its sums (N, C)."""
-        if isinstance(self.loops, NumberTargets | MedianTargets):
+        if isinstance(self.loops, NumberTargets | MedianTargets | SeveralTargets):
             total: Floats = sums[:, 0] * self.weight_unit
             return total
         whole: Floats = sums.sum(axis=1) * self.weight_unit
@@ -275,6 +278,64 @@ def number_target(y: Floats, w: Floats | None, criterion: str, draws: int, low: 
     kind = MedianTargets if code == ABSOLUTE else NumberTargets
     loops = kind(powers.whole(x, w), weight, _whole(x, plain_unit), w is not None, unit, offset, 1.0)
     return Target(loops, np.zeros(len(y), np.uint16), 2, code, 0, weight_unit, mean_unit, offset, plain_unit, powers)
+
+
+def several_classes(codes: Array, sizes: Array, w: Floats | None, criterion: str, draws: int) -> Target:
+    """Classes of T targets, codes (n, T) of each its own; sizes (T,): how many each has."""
+    T, C = len(sizes), int(sizes.sum())
+    unit = 1.0 if w is None else _unit(float(w.max()), draws)
+    loops = SeveralTargets(
+        np.ascontiguousarray(codes + (np.cumsum(sizes) - sizes)).reshape(-1),
+        NONE if w is None else _whole(w, unit),
+        _kinds(codes),
+        w is not None,
+        True,
+        T,
+        C,
+        np.ones(C),
+        np.ones(C),
+        np.zeros(T),
+        1.0 / T,
+    )
+    return Target(loops, np.zeros(len(codes), np.uint16), C + 1, CRITERIA[criterion], C, unit, targets=T)
+
+
+def several_numbers(y: Floats, w: Floats | None, criterion: str, draws: int, low: Floats, high: Floats) -> Target:
+    """T numbers y (n, T) of each row, each scaled as one of its own."""
+    T = y.shape[1]
+    each = tuple(number_target(y[:, t], w, criterion, draws, float(low[t]), float(high[t])) for t in range(T))
+    first, absolute = each[0], each[0].criterion == ABSOLUTE
+    real = np.array([own.loops.unit for own in each])
+    size = 1.0 if first.criterion in (ABSOLUTE, POISSON) else float(real.max())
+    loops = SeveralTargets(
+        np.stack([own.loops.plain if absolute else own.loops.value for own in each], axis=1).reshape(-1),
+        first.loops.weight,
+        _kinds(np.stack([own.loops.plain for own in each], axis=1)),
+        w is not None,
+        False,
+        T,
+        T,
+        real / size,
+        real,
+        np.array([own.offset for own in each]),
+        size * size / T,
+    )
+    return Target(
+        loops,
+        first.labels,
+        T + 1,
+        first.criterion,
+        0,
+        first.weight_unit,
+        plain_unit=first.plain_unit,
+        targets=T,
+        each=each,
+    )
+
+
+def _kinds(targets: Array) -> Array:
+    """Equal numbers for rows that are equal in all targets."""
+    return np.unique(targets, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def _offset(low: float, high: float) -> float:

@@ -20,6 +20,7 @@ from assay.errors import DataError, ParameterError
 from assay.estimator.params import defaults
 from assay.families.trees.importance import columns_of, node_gains, node_values, parents_of
 from assay.families.trees.nodes import LEAF, join_trees, split_trees
+from assay.families.trees.several import refuse_several
 from assay.families.trees.shap import shap_base
 from assay.families.trees.survey import category_codes
 from assay.numerics import Array, Floats
@@ -29,7 +30,16 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 6  # categories that are listed
 # what a tree of a forest knows of the columns as the forest does
-SHARED = ("n_features_in_", "feature_names_in_", "_categories", "classes_", "category_code_", "missing_columns_")
+SHARED = (
+    "n_features_in_",
+    "feature_names_in_",
+    "_categories",
+    "classes_",
+    "target_classes_",
+    "class_of_",
+    "category_code_",
+    "missing_columns_",
+)
 
 
 def number_in_words(x: float, decimals: int | None) -> str:
@@ -142,6 +152,7 @@ def answer_in_words(model: TreeModel, answer: Floats, decimals: int | None) -> s
 
 def tree_text(model: TreeModel, max_depth: int | None, decimals: int | None) -> str:
     """The tree with a line a node, its children below it: first yes, then no."""
+    refuse_several(model, "to_text")
     for name, value in (("max_depth", max_depth), ("decimals", decimals)):
         if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
             raise ParameterError(f"{name}={value!r} must be a whole number ≥ 0, or None.")
@@ -209,6 +220,7 @@ class _Region:
 
 def tree_rules(model: TreeModel, decimals: int | None) -> list[LeafRule]:
     """One rule a leaf, from left to right; the conditions on a column are one."""
+    refuse_several(model, "rules")
     ask, found = Questions(model, decimals), node_values(model)
     parent = parents_of(model.feature_, model._predictor.ends)
     return [
@@ -300,8 +312,8 @@ def tree_of_forest(forest: Forest, number: int) -> DecisionTree:
     alone: Any = cls(**{**same, "splitter": "random" if forest.random_splits else "best"})
     alone._forget()
     for name in SHARED:
-        if hasattr(forest, name):
-            setattr(alone, name, getattr(forest, name))
+        if name in vars(forest):
+            vars(alone)[name] = vars(forest)[name]
     one = split_trees(forest._trees)[number]
     used, leaf = np.unique(one.leaf, return_inverse=True)
     alone._keep_parts(join_trees([one._replace(table=forest.table_[used], leaf=leaf.astype(np.uint32))]))
@@ -314,6 +326,7 @@ def tree_of_forest(forest: Forest, number: int) -> DecisionTree:
 
 def shape_of(model: DecisionTree) -> TreeShape:
     """A single tree as arrays."""
+    refuse_several(model, "tree_shape")
     ask, found, ends = Questions(model), node_values(model), model._predictor.ends
     split = np.flatnonzero(model.feature_ != LEAF)
     left, right = np.full((2, len(ends)), -1, dtype=np.int64)
@@ -344,6 +357,8 @@ def nodes_passed(model: TreeModel, X: Any) -> Any:
 
 def path_of_row(model: TreeModel, x: Any) -> PathOfRow:
     """The way of one row down a single tree."""
+    model._check_fitted()
+    refuse_several(model, "explain_path")
     given = x if np.ndim(x) != 1 else [x]
     rows = model._rows_to_answer(given).in_memory()
     X = rows.X
@@ -402,6 +417,7 @@ class Changes(NamedTuple):
 def contributions_of(model: TreeModel, X: Any) -> tuple[Any, Array]:
     """(bias, contributions) of the mean over trees: (K,), (n, d, K) of classes; a number, (n, d) of numbers."""
     model._check_fitted()
+    refuse_several(model, "contributions")
     values = node_values(model).answer
     parent = parents_of(model.feature_, model._predictor.ends)
     steps = Changes(parent, columns_of(model.feature_)[parent], np.ascontiguousarray(values - values[parent]))

@@ -20,8 +20,16 @@ from assay.families.trees.grow_parallel import grow_tree, lists_help
 from assay.families.trees.hyper_parameters import UNLIMITED, columns_asked, rows_asked, trends_of
 from assay.families.trees.loops.arrays import NodeArrays, SplitRules
 from assay.families.trees.nodes import MOST_COLUMNS
+from assay.families.trees.several import ClassesOfTargets, row_factors
 from assay.families.trees.survey import Categories, Levels, TreeSurvey, category_levels, survey
-from assay.families.trees.target import Target, TargetScaling, class_target, number_target
+from assay.families.trees.target import (
+    Target,
+    TargetScaling,
+    class_target,
+    number_target,
+    several_classes,
+    several_numbers,
+)
 from assay.inputs.labels import Labels, class_multipliers
 from assay.inputs.refusals import refuse_absent, refuse_heavy
 from assay.numerics import Array, Floats
@@ -44,12 +52,13 @@ class TrainingData:
     categories: Categories
     total: float  # weight of all rows
     drawn: float  # of those that a tree sees, on average
-    truth: Array
+    truth: Array  # (n,), or (n, T) of several targets
     weights: Floats | None
     draws: int | None  # rows drawn for each tree; None: each once
     counted: Array | None  # the rows of positive weight, where some have none
     recipe: LevelRecipe | None = None  # where the codes of all rows are not in memory
     order: Array | None = None  # (d, n): the rows by each column, where one tree tries all columns at every node
+    classes: ClassesOfTargets | None = None  # of several targets that are classes
 
     @property
     def ratios(self) -> Floats:
@@ -76,20 +85,31 @@ def prepare(
         )
     found = survey(engine, rows, labels, levels)
     categories = Categories.of(levels, found.categories)
-    trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
-    _check_trends(name, trend, labels, levels, model.criterion)
     y, w = targets_of(rows)
-    multipliers = None if labels is None else _multipliers(model, labels, found)
-    if labels is not None:
+    if model.monotonic_cst is not None and y.ndim == 2:
+        raise ParameterError(
+            f"{name}: monotonic_cst needs one target, and y has {y.shape[1]}. (Monotonicity constraints are not supported with multiple "
+            "outputs.)"
+        )
+    trend = trends_of(model.monotonic_cst, rows.names, rows.n_columns)
+    _check_trends(name, trend, labels, levels)
+    truth, multipliers, classes = y.astype(np.float64) if labels is None else labels.encode(y), None, None
+    if labels is not None and truth.ndim == 2:
+        classes = ClassesOfTargets.of(truth, len(labels.classes))
+        truth = classes.own(truth)
+        factors = row_factors(model, labels.classes, classes, truth, w)
+        if factors is not None:
+            w = factors if w is None else w * factors
+    elif labels is not None:
+        multipliers = _multipliers(model, labels, found)
         refuse_absent(labels.classes, found.class_weight * (1.0 if multipliers is None else multipliers), whole=True)
-    truth = y.astype(np.float64) if labels is None else labels.encode(y)
-    if multipliers is not None:
-        w = multipliers[truth] if w is None else w * multipliers[truth]
+        if multipliers is not None:
+            w = multipliers[truth] if w is None else w * multipliers[truth]
     counted = None if w is None or (w > 0).all() else np.flatnonzero(w > 0)
     there = found.n if counted is None else len(counted)
     draws = None if asked is None else asked(model, there)
-    target, total = _target(model, labels, truth, w, found, draws or found.n, bool(trend.any()))
-    workers = Threads(model.n_jobs)
+    target, total = _target(model, labels, truth, w, found, draws or found.n, bool(trend.any()), classes)
+    workers, several = Threads(model.n_jobs), target.targets > 1
     exact = (
         model.bins == "exact" or model.criterion == "absolute_error" or (model.bins == "auto" and found.n <= FEW_ROWS)
     )
@@ -98,19 +118,30 @@ def prepare(
     recipe, order = None, None
     if exact:
         table, order = exact_table(rows, found, categories, workers)
-        if asked is not None or not lists_help(rules, d):
+        if asked is not None or several or not lists_help(rules, d):
             order = None
     else:
         most = 255 if model.bins == "auto" else int(model.bins)
         bins = find_bins(engine, rows, found, categories, most, workers)
-        if spread_out(engine, found.n * d, shared) and not rules.random:
+        if spread_out(engine, found.n * d, shared) and not rules.random and not several:
             recipe = LevelRecipe(bins, TargetScaling.of(target, labels, multipliers), np.zeros(0, np.uint16))
             table = bins.table(np.zeros((d, 1), np.uint8))
         else:
             table = binned_table(engine, rows, bins, found.n)
     table = table._replace(trend=trend)
     return TrainingData(
-        TreeInputs(target, table, rules), found, categories, total, drawn, truth, w, draws, counted, recipe, order
+        TreeInputs(target, table, rules),
+        found,
+        categories,
+        total,
+        drawn,
+        truth,
+        w,
+        draws,
+        counted,
+        recipe,
+        order,
+        classes,
     )
 
 
@@ -139,7 +170,7 @@ def spread_out(engine: Engine, codes: int, shared: bool) -> bool:
     return codes > GATHERED or not (engine.shares_memory or shared)
 
 
-def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels, criterion: str) -> None:
+def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels) -> None:
     if not trend.any():
         return
     if labels is not None and len(labels.classes) > 2:
@@ -149,18 +180,28 @@ def _check_trends(name: str, trend: Array, labels: Labels | None, levels: Levels
         )
     if (trend[levels.count > 0] != 0).any():
         raise ParameterError(f"{name}: monotonic_cst names a column of categories, which have no order.")
-    if criterion == "absolute_error":
-        raise ParameterError(f"{name}: monotonic_cst cannot go with criterion='absolute_error': use 'squared_error'.")
 
 
 def _multipliers(model: Any, labels: Labels, found: TreeSurvey) -> Floats | None:
     if model.class_weight is None:
         return None
+    if isinstance(model.class_weight, list | tuple):
+        raise ParameterError(
+            f"{type(model).__name__}: class_weight is a list of {len(model.class_weight)}, and y has one target: the number of elements in "
+            "class_weight should match number of outputs. Give a dict {class: weight}, or 'balanced'."
+        )
     return class_multipliers(model.class_weight, labels.classes, found.class_weight)
 
 
 def _target(
-    model: Any, labels: Labels | None, truth: Array, w: Floats | None, found: TreeSurvey, draws: int, trends: bool
+    model: Any,
+    labels: Labels | None,
+    truth: Array,
+    w: Floats | None,
+    found: TreeSurvey,
+    draws: int,
+    trends: bool,
+    classes: ClassesOfTargets | None = None,
 ) -> tuple[Target, float]:
     """The target in whole numbers, and the weight of all rows."""
     with np.errstate(over="ignore"):
@@ -168,14 +209,18 @@ def _target(
     refuse_heavy(np.array([total]))
     if not total > 0:
         raise DataError("All rows have weight zero: give some rows or classes a positive weight.")
+    if classes is not None:
+        return several_classes(truth, classes.sizes, w, model.criterion, draws), total
     if labels is not None:
         return class_target(truth, len(labels.classes), w, model.criterion, draws, trends), total
-    top = max(abs(found.low), abs(found.high))
+    top = float(max(np.abs(found.low).max(), np.abs(found.high).max()))
     if top > HUGE:
         raise DataError(
             f"y holds values as large as {top:.3g}, whose squares overflow float64. Rescale it (divide by a constant)."
         )
-    return number_target(truth, w, model.criterion, draws, found.low, found.high), total
+    if truth.ndim == 2:
+        return several_numbers(truth, w, model.criterion, draws, found.low, found.high), total
+    return number_target(truth, w, model.criterion, draws, float(found.low), float(found.high)), total
 
 
 def rules_of(model: Any, target: Target, n: int, d: int, total: float, exact_below: int) -> SplitRules:

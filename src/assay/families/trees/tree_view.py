@@ -18,6 +18,7 @@ from assay.errors import ParameterError
 from assay.families.trees.hyper_parameters import columns_asked
 from assay.families.trees.importance import NodeValues, columns_of, impurities, node_gains, node_values, sums_below
 from assay.families.trees.nodes import LEAF
+from assay.families.trees.several import classes_of_targets, count_of_targets
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -62,17 +63,18 @@ def view_of(model: DecisionTree) -> TreeView:
 
 
 def n_outputs(model: TreeModel) -> int:
-    """The number of targets that are answered at once: one."""
+    """The number of targets that are answered at once."""
     model._check_fitted()
-    return 1
+    return count_of_targets(model)
 
 
-def n_classes(model: TreeModel) -> int:
-    """The number of classes of the target; a regressor has none."""
+def n_classes(model: TreeModel) -> Any:
+    """The number of classes of the target, or of each of several; a regressor has none."""
     if model._kind != "classifier":
         raise AttributeError(f"{type(model).__name__} has no n_classes_: it answers with numbers.")
     model._check_fitted()
-    return len(model.classes_)
+    classes = classes_of_targets(model)
+    return len(model.classes_) if classes is None else classes.sizes.copy()
 
 
 def max_features(model: TreeModel) -> int:
@@ -93,10 +95,9 @@ def partial_dependence(model: TreeModel, grid: Any, target_features: Any) -> Flo
 class TreeView:
     """The nodes of one tree, 0 the root, as arrays that cannot be written."""
 
-    n_outputs = 1
-
     def __init__(self, model: DecisionTree) -> None:
         self._model = model
+        self.n_outputs = count_of_targets(model)
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # type: ignore[override]
@@ -140,8 +141,10 @@ class TreeView:
 
     @cached_property
     def n_classes(self) -> Array:
-        """The number of classes of the one target, (1,)."""
-        return _frozen(np.array([self.max_n_classes], dtype=np.int64))
+        """The number of classes of each target, (targets,); 1 of numbers."""
+        classes = classes_of_targets(self._model)
+        sizes = [self.max_n_classes] * self.n_outputs if classes is None else classes.sizes
+        return _frozen(np.array(sizes, dtype=np.int64))
 
     @cached_property
     def _splits(self) -> Array:
@@ -188,12 +191,26 @@ class TreeView:
 
     @cached_property
     def _known(self) -> NodeValues:
-        return node_values(self._model)
+        known, own = node_values(self._model), getattr(self._model, "_node_answer", None)
+        if own is None:
+            return known
+        numbers = self._model._kind == "regressor"
+        answer = own[:, :1] if numbers else own / own.sum(axis=1, keepdims=True)
+        return known._replace(answer=np.where(self._model.feature_[:, None] == LEAF, known.answer, answer))
 
     @cached_property
     def value(self) -> Floats:
-        """Of each node the share of each class, (nodes, 1, classes); of numbers the answer (of inner nodes the mean of their leaves'), (nodes, 1, 1)."""
-        return _frozen(np.ascontiguousarray(self._known.answer[:, None, :]))
+        """Of each node the share of each class of each target, (nodes, targets, classes); of numbers the answer, (nodes, targets, 1).
+
+        That of an inner node is the mean of its leaves' where it does not follow from these (medians, trends) and the tree was loaded.
+        """
+        found, classes = self._known.answer, classes_of_targets(self._model)
+        if classes is None:
+            return _frozen(np.ascontiguousarray(found[:, None, :] if self.n_outputs == 1 else found[:, :, None]))
+        value = np.zeros((len(found), self.n_outputs, int(classes.sizes.max())))
+        for t, own in enumerate(classes.columns()):
+            value[:, t, : int(classes.sizes[t])] = found[:, own]
+        return _frozen(value)
 
     @cached_property
     def weighted_n_node_samples(self) -> Floats:
@@ -217,8 +234,13 @@ class TreeView:
         """
         model = self._model
         if model._kind == "classifier":
-            return _frozen(np.maximum(impurities(self._known.answer, model._fitted_with["criterion"]), 0.0))
-        leaves = getattr(model, "_leaf_impurity", None)
+            classes, criterion = classes_of_targets(model), model._fitted_with["criterion"]
+            columns = [slice(None)] if classes is None else classes.columns()
+            each = [impurities(self._known.answer[:, own], criterion) for own in columns]
+            return _frozen(np.maximum(sum(each) / len(each), 0.0))
+        leaves = getattr(model, "_impurity", None)
+        if leaves is not None and len(leaves) == self.node_count:
+            return _frozen(leaves.copy())
         gains = node_gains(model)
         if leaves is None or gains is None:
             return _frozen(np.full(self.node_count, np.nan))
@@ -237,9 +259,9 @@ class TreeView:
         return self._model.apply(self._named(X))
 
     def predict(self, X: Any) -> Floats:
-        """The value of the leaf where each row ends, (n, classes) or (n, 1)."""
-        found: Floats = self.value[self.apply(X), 0]
-        return found
+        """The value of the leaf where each row ends, (n, classes) or (n, 1), of several targets (n, targets, classes)."""
+        found: Floats = self.value[self.apply(X)]
+        return found[:, 0] if self.n_outputs == 1 else found
 
     def decision_path(self, X: Any) -> Any:
         """(n, nodes) as a sparse matrix: 1 where a row passes a node."""

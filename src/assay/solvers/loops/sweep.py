@@ -18,6 +18,8 @@ The losses of one score z where the truth is t (±1, or a number for regression)
     squared        ½(z − t)²
     huber          ½(z − t)² where |z − t| ≤ h, else h|z − t| − ½h²
     perceptron     max(0, −tz); score 0 counts as a mistake of t = −1 (sgn 0 = 1)
+    tube           max(0, |z − t| − h), and the square of it
+    pinball        max(h(t − z), (1 − h)(z − t))
 
 `tile_losses` treats a tile of rows: for each the weighted slope r = c·ℓ'(z) and curvature q = c·ℓ''(z); into `sums` it adds Σcℓ, Σc·(smooth ℓ) and
 Σc|ℓ'|, and lowers the least margin tz.
@@ -35,7 +37,7 @@ from assay.compiled.simd.scalars import exp_of_negative, multiply_add
 from assay.compiled.simd.vectors import LANE
 from assay.statistics.loops import add_square
 
-LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON = range(6)
+LOG, HINGE, SQUARED_HINGE, SQUARED, HUBER, PERCEPTRON, TUBE, SQUARED_TUBE, PINBALL = range(9)
 LOSS, SMOOTH, SLOPES, LEAST = range(4)  # the places of `sums`
 NUMBERS = 1 << 14  # of a tile: half a first-level cache
 MOST_ROWS = 32
@@ -101,6 +103,18 @@ def _other(code, h, z, t):  # type: ignore[no-untyped-def]
             return 0.5 * a * a, 0.5 * a * a, a, 1.0
         value = h * abs(a) - 0.5 * h * h
         return value, value, h if a > 0.0 else -h, 0.0
+    if code in (TUBE, SQUARED_TUBE):
+        a = abs(z - t) - h
+        if a <= 0.0:
+            return 0.0, 0.0, 0.0, 0.0
+        sign = 1.0 if z > t else -1.0
+        if code == TUBE:
+            return a, a, sign, 0.0
+        return a * a, a * a, 2.0 * sign * a, 2.0
+    if code == PINBALL:
+        a = z - t
+        value = max(-h * a, (1.0 - h) * a)
+        return value, value, 1.0 - h if a > 0.0 else -h if a < 0.0 else 0.0, 0.0
     mistake = t * z < 0.0 or (z == 0.0 and t < 0.0)
     return max(0.0, -t * z), max(0.0, -t * z), -t if mistake else 0.0, 0.0
 

@@ -18,6 +18,7 @@ from assay.engines.engine import one_thread_blas
 from assay.errors import DataError, not_fitted
 from assay.estimator.classifier import Classifier
 from assay.estimator.layout import Layout
+from assay.estimator.output import as_asked, set_output
 from assay.estimator.params import (
     CLASS_WEIGHT,
     N_JOBS,
@@ -30,7 +31,9 @@ from assay.estimator.params import (
     param,
 )
 from assay.estimator.regressor import Regressor
+from assay.estimator.routing import get_metadata_routing, set_fit_request
 from assay.estimator.search_space import SearchSpace, TableTraits
+from assay.estimator.transformer import names_out
 from assay.families.kernel.features.fit import KernelFeaturesModel, in_memory_if_few, layout_with
 from assay.families.kernel.features.maps import (
     COEF0,
@@ -204,6 +207,9 @@ class KernelFeaturesRegressor(KernelFeaturesModel, Regressor):
 class KernelTransformer(Transformer):
     """What both transformers share. Subclasses define the features."""
 
+    set_output = set_output
+    get_metadata_routing, set_fit_request = get_metadata_routing, set_fit_request
+
     _features: ClassVar[str]
     takes_sparse = True
 
@@ -260,7 +266,7 @@ class KernelTransformer(Transformer):
             near = in_memory_if_few(engine, mapped, most=None).in_memory()
         if not len(near.X):
             raise DataError("Found array with 0 sample(s) while a minimum of 1 is required.")
-        return near.X
+        return as_asked(self, X, near.X)
 
     def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """`fit`, then `transform` of the same rows."""
@@ -268,21 +274,7 @@ class KernelTransformer(Transformer):
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """ "nystroem0", "nystroem1", …; `input_features` must be the columns of the fit, where given."""
-        if not hasattr(self, "n_features_in_"):
-            raise not_fitted(self)
-        fitted = getattr(self, "feature_names_in_", None)
-        if input_features is not None:
-            given = list(input_features)
-            if len(given) != self.n_features_in_:
-                raise DataError(
-                    f"input_features should have length equal to number of features ({self.n_features_in_}), got {len(given)}."
-                )
-            if fitted is not None and given != list(fitted):
-                raise DataError(
-                    "input_features is not equal to feature_names_in_: give the names of the columns of the fit."
-                )
-        prefix = type(self).__name__.lower()
-        return np.array([f"{prefix}{k}" for k in range(self._map.width)], dtype=object)
+        return names_out(self, getattr(getattr(self, "_map", None), "width", 0), input_features)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

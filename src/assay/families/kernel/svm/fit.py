@@ -379,6 +379,15 @@ class KernelMachine(Estimator):
         self._check_fitted()
         return int(not self.converged_)
 
+    @property
+    def coef_(self) -> Floats:
+        """(P, d): w of each of P problems of a linear kernel."""
+        self._check_linear()
+        w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        numbers: Any = w if isinstance(w, np.ndarray) else w.data  # of sparse rows a sparse matrix
+        numbers.flags.writeable = False  # they are made of the multipliers: nothing would come of writing to them
+        return w
+
     def _check_linear(self) -> None:
         if getattr(self, "_fitted_with", {"kernel": self.kernel})["kernel"] != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel: others have no weights a column.")

@@ -20,11 +20,7 @@ from assay.families.kernel.expansion import Expansion
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.claims import COVERAGE
 from assay.families.kernel.svm.dual import numbers_problem
-from assay.families.kernel.svm.fit import (
-    LAYOUT,
-    KernelMachine,
-    shown,
-)
+from assay.families.kernel.svm.fit import LAYOUT, KernelMachine
 from assay.families.kernel.svm.probability import (
     FOLDS,
     calibrated,
@@ -259,13 +255,6 @@ class ClassMachine(KernelMachine, Classifier):
         fitted = getattr(self, "_fitted_with", self.get_params())
         return None if fitted["probability"] else "probabilities need probability=True at the fit"
 
-    @property
-    def coef_(self) -> Floats:
-        """(P, d): w of each problem of a linear kernel."""
-        self._check_linear()
-        w: Floats = shown(self, self._linear_weights().astype(np.float64))
-        return w
-
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
         ends = np.concatenate([[0], np.cumsum(self.n_support_)])
         coef = self._dual_coef if coef is None else coef
@@ -342,13 +331,6 @@ class NumberMachine(KernelMachine, Regressor):
         """The number of support vectors, (1,)."""
         self._check_fitted()
         return np.array([len(self.support_)])
-
-    @property
-    def coef_(self) -> Floats:
-        """(1, d): w of a linear kernel."""
-        self._check_linear()
-        w: Floats = shown(self, self._linear_weights().astype(np.float64))
-        return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
         return (self._dual_coef if coef is None else coef) @ Z

@@ -51,7 +51,9 @@ def check_cross_validation(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
     folds = np.asarray(w["folds"]) if "folds" in w else (strata_of if labels else folds_of)(claim, rows, k)
     sizes, tolerance = np.ones(k), float(w["tolerance"])
     for f in range(k):
-        found, size, room = (_share_wrong if labels else _mean_square)(claim, rows, folds == f, weights[f])
+        found, size, room = (_mean_square if not labels else ERRORS_OF_CLASSES[w["error"]])(
+            claim, rows, folds == f, weights[f]
+        )
         sizes[f] = size if _weighted(rows) and w["error"] == "mean square error" else 1.0
         if not abs(found - errors[r, a, f]) <= room:
             return _no(claim, f"the fit without fold {f} has an error of {found:.6g} on it")
@@ -121,6 +123,23 @@ def _share_wrong(claim: Claim, rows: CheckedRows, there: Array, W: Floats) -> tu
     return wrong / total, total, open_ / total + 1e-12
 
 
+def _log_loss(claim: Claim, rows: CheckedRows, there: Array, W: Floats) -> tuple[float, float, float]:
+    """The mean −log p(y | x) of some rows, by weight: log Σ exp of the scores, less that of the row's own class."""
+    loss = total = 0.0
+    for block in rows.blocks():
+        assert block.y is not None
+        c = np.where(there[block.start : block.start + len(block.y)], 1.0 if block.w is None else block.w, 0.0)
+        Z = times(block.X, W[:, :-1].T) + W[:, -1]
+        Z = np.column_stack([np.zeros(len(Z)), Z[:, 0]]) if len(W) == 1 else Z
+        Z = Z - Z.max(axis=1, keepdims=True)
+        own = Z[np.arange(len(Z)), codes_of(block.y, claim.witness["classes"])]
+        loss, total = loss + float(c @ (np.log(np.exp(Z).sum(axis=1)) - own)), total + float(c.sum())
+    return loss / total, total, NEAR * (1e-3 + loss / total)
+
+
+ERRORS_OF_CLASSES = {"share of errors": _share_wrong, "log loss": _log_loss}
+
+
 def strata_of(claim: Claim, rows: CheckedRows, k: int) -> Array:
     """The fold of each row so that every fold has its share of each class: in the order of their coming, class after class, dealt in turn."""
     targets = [(np.asarray(block.y), block.w) for block in rows.targets()]
@@ -137,7 +156,7 @@ def strata_of(claim: Claim, rows: CheckedRows, k: int) -> Array:
 
 @check("ridge_leave_one_out")
 def check_ridge_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
-    """The errors of ridge regression on a row left out, again from the rows for every strength, by the inverse of S + alpha·I."""
+    """The errors of ridge regression on a row left out, again from the rows for every strength, by a factor of S + alpha·I."""
     w = claim.witness
     alphas, stated = (np.asarray(w[name], dtype=np.float64) for name in ("alphas", "errors"))
     K = 1 if w["classes"] is None else len(w["classes"])
@@ -154,18 +173,25 @@ def check_ridge_leave_one_out(claim: Claim, rows: CheckedRows, predict: Any) -> 
         count += int(np.count_nonzero(c))
     found = np.zeros(len(alphas))
     for a, alpha in enumerate(alphas):
-        inverse = np.linalg.inv(S + alpha * np.eye(len(S)))
+        L, unit = _factor(S + alpha * np.eye(len(S)))
         for X, y, c in blocks(claim, rows, shape.centre):
             A = _plain(X, shape.centre)
-            rest = 1.0 - c * (((A @ inverse) * A).sum(axis=1) + (1.0 / n if fitted else 0.0))
+            half = np.linalg.solve(L, (A * unit).T)
+            rest = 1.0 - c * ((half**2).sum(axis=0) + (1.0 / n if fitted else 0.0))
             for k, m, g in zip(sides, means, cross):
-                found[a] += float(c @ ((_side(y, k) - m - A @ (inverse @ g)) / rest) ** 2)
+                found[a] += float(c @ ((_side(y, k) - m - np.linalg.solve(L, unit * g) @ half) / rest) ** 2)
     found /= count * len(sides)
     same = stated.shape == found.shape and np.allclose(stated, found, rtol=ALIKE)
     holds = bool(same and float(w["alpha"]) == alphas[int(np.argmin(stated))] and claim.value == stated.min())
     return Verdict(
         claim.name, holds, f"the errors are {np.array2string(found, precision=6)}", float(found.min()), claim.kind
     )
+
+
+def _factor(A: Floats) -> tuple[Floats, Floats]:
+    """L and u with A⁻¹ = (L⁻¹u)ᵀ(L⁻¹u): in the scale of A's diagonal columns in very different units cost no digits."""
+    unit = 1.0 / np.sqrt(np.diag(A))
+    return np.linalg.cholesky(A * unit * unit[:, None]), unit
 
 
 def _side(y: Array, k: int | None) -> Floats:

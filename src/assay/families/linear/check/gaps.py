@@ -16,6 +16,7 @@ from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, CsrBlock, Floats, back, sizes, times
 from assay.families.linear.check.terms import (
+    STRAIGHT,
     RowMoments,
     Strengths,
     blocks,
@@ -33,6 +34,7 @@ EPS = float(np.finfo(np.float64).eps)
 LOOSEST = 1e-1
 SAME = 1e-9  # what the objective may be off by, relatively
 SAME_OF_COMPUTED = 1e-6  # and where columns were computed
+NUMBERS = ("squared", "huber", "squared epsilon insensitive", *STRAIGHT)  # losses of errors
 NEGLIGIBLE = 1e-10  # of the objective: twice as much that rounding hides is let pass
 SEEN = 0.01  # and so is such a share of the tolerance
 BENDS = {
@@ -41,8 +43,10 @@ BENDS = {
     "squared": 1.0,
     "huber": 1.0,
     "squared hinge": 2.0,
+    "squared epsilon insensitive": 2.0,
 }  # the most that losses are curved
 ADD_UP = 8.0  # times the root of the sum of their squares: so much roundings of many rows add up to at most
+MET = 256  # roundings of a target, a term of its score, within which a row is met
 SLACK = 1.001  # the bound is summed in another order than the solver's
 
 
@@ -78,14 +82,14 @@ def cases(claim: Claim, d: int) -> list[Case]:
     if softmax:
         return [Case(W, None, 1.0)]
     if K == 0:
-        return [Case(W[0], None, float(w["delta"]))]
+        return [Case(W[0], None, float(w["delta"]), *_support(claim, 0))]
     return [Case(W[k], 1 if K == 2 else k, float(width[k]), *_support(claim, k)) for k in range(m)]
 
 
 def _support(claim: Claim, k: int) -> tuple[Array | None, Array | None]:
     """The rows of problem k with a multiplier of their own."""
     w = claim.witness
-    if "dual_rows" not in w or w["loss"] != "hinge":
+    if "dual_rows" not in w or w["loss"] not in ("hinge", *STRAIGHT):
         return None, None
     mine = np.asarray(w["dual_problem"]) == k
     rows, values = np.asarray(w["dual_rows"])[mine], np.asarray(w["dual_values"], dtype=np.float64)[mine]
@@ -138,6 +142,18 @@ def sums_of(
             value, u, star = softmax_terms(z, t) if name == "softmax" else _terms(name, z, t, case.width, share)
             cu = (c * u.T).T
             conjugate += float(c @ star)
+        elif case.positive is None:
+            loss_of, here = loss_terms(name), (case.rows >= start) & (case.rows < start + len(t))
+            value, cu, there = loss_of.value(z, t, case.width), c * loss_of.slope(z, t, case.width), c > 0
+            cu[case.rows[here] - start] = -case.values[here]
+            if np.any(cu[~there]):
+                raise ValueError("a row that weighs nothing has a multiplier")
+            u = np.divide(cu, c, out=np.zeros_like(cu), where=there)
+            u = np.where(
+                np.abs(u - loss_of.into_domain(u, t, case.width)) <= 4 * EPS, loss_of.into_domain(u, t, case.width), u
+            )
+            cu = c * u
+            conjugate += float(c @ loss_of.conjugate(u, t, case.width))
         else:
             value, alpha = np.maximum(0.0, 1.0 - t * z), np.where(t * z < 1.0, c, 0.0)
             here = (case.rows >= start) & (case.rows < start + len(t))
@@ -158,7 +174,7 @@ def sums_of(
 
 def _aim(claim: Claim, shape: RowMoments) -> float:
     """What scores and targets are counted from: the mean target, where an error is their difference and b is free."""
-    number = claim.witness["loss"] in ("squared", "huber") and claim.witness["classes"] is None
+    number = claim.witness["loss"] in NUMBERS and claim.witness["classes"] is None
     return shape.target if number and free_intercept(claim) else 0.0
 
 
@@ -202,7 +218,7 @@ def _intercept_cost(
     name, w = claim.witness["loss"], case.w[..., :-1]
     if name == "softmax":
         return _softmax_cost(case, shape, s, value, gap, left)
-    if name in ("squared", "huber"):
+    if name in NUMBERS:
         n = float(shape.weight.sum())
         target = shape.target if case.positive is None else 2.0 * float(shape.weight[case.positive]) / n - 1.0
         off = abs(target - _aim(claim, shape)) + farthest_target(name, value / n, case.width)
@@ -226,7 +242,8 @@ def _intercept_cost(
 def check_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Sum objective and lower bound again; the relative gap of each problem must be at most the stated tolerance."""
     tolerance = float(claim.witness["tolerance"])
-    if not np.asarray(claim.witness["strengths"], dtype=np.float64)[:2].any():
+    free = not np.asarray(claim.witness["strengths"], dtype=np.float64)[:2].any()
+    if free and not (claim.witness["loss"] in STRAIGHT and float(claim.witness.get("box", 0.0)) >= 10):
         return Verdict(claim.name, False, "weights without a penalty have no such bound", kind=claim.kind)
     return _verdict(claim, rows, *gap_and_objectives(claim, rows, tolerance))
 
@@ -250,7 +267,10 @@ def gap_and_objectives(claim: Claim, rows: CheckedRows, tolerance: float) -> tup
             bound = float(np.maximum(bound, _lower_bound(claim, case, shape, penalty, value, even, off)))
         lost = _hidden(claim, rows, case, shape, value, tolerance)
         rooms.append(lost)
-        bound -= max(0.0, lost - _seen(tolerance) * value)
+        if claim.witness["loss"] in STRAIGHT:  # a sum of them is never less than zero, and known but for its rounding
+            bound = float(np.minimum(np.maximum(bound, 0.0) + lost, value))
+        else:
+            bound -= max(0.0, lost - _seen(tolerance) * value)
         worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
         totals.append(value)
     return worst, totals, rooms
@@ -263,11 +283,23 @@ def _lower_bound(
     g = s.gradient.copy()
     if not claim.witness["fit_intercept"]:
         g[..., -1] = 0.0
+    if "box" in claim.witness and not (penalty.l1 or penalty.l2):
+        return _within_box(claim, case, shape, penalty, s.conjugate, g)
     rho = penalty.into_domain(np.abs(g) + off)
     bound = -rho * s.conjugate - penalty.conjugate(rho * g)
     if free_intercept(claim):
         bound -= _intercept_cost(claim, case, shape, penalty, value, value - bound, rho * g[..., -1])
     return bound
+
+
+def _within_box(claim: Claim, case: Case, shape: RowMoments, penalty: Strengths, conjugate: float, g: Floats) -> float:
+    """−Σcℓ*(u) + min g·w' over the box about the weights, in units of the target's over the columns' deviations."""
+    about = shape.weights(case.w, _aim(claim, shape))
+    about[-1] += case.w[:-1] @ (shape.centre - shape.origin)
+    unit = shape.spread * np.append(1.0 / shape.scale, 1.0)
+    free = penalty.free(len(unit) - 1)
+    reach = float(claim.witness["box"]) * float(np.abs(g[free]) @ unit[free])
+    return float(about[free] @ g[free]) - conjugate - reach - penalty.conjugate(np.where(free, 0.0, g))
 
 
 def _slopes_off(
@@ -303,6 +335,9 @@ def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, valu
     A row beyond its margin by more than the rounding of its score loses nothing; any other may lose so much more than was added up.
     """
     name, w = claim.witness["loss"], shape.weights(case.w)
+    if name in STRAIGHT:
+        w = shape.weights(case.w)
+        return sum(float(c @ _rounding(sizes(X), w, np.abs(y))) for X, y, c in blocks(claim, rows, shape.origin))
     if name not in ("hinge", "squared hinge"):
         return 0.0
     n, seen = float(shape.weight.sum()), _seen(tolerance) * value
@@ -322,9 +357,9 @@ def _seen(tolerance: float) -> float:
     return max(2 * NEGLIGIBLE, SEEN * tolerance)
 
 
-def _rounding(sizes_: Any, w: Floats) -> Any:
-    """A bound on the rounding of 1 − t z, for a sum of products with |x| = `sizes_` and the intercept."""
-    return (len(w) + 3) * EPS / 2 * (1.0 + times(sizes_, np.abs(w[:-1])) + abs(float(w[-1])))
+def _rounding(sizes_: Any, w: Floats, one: Any = 1.0) -> Any:
+    """A bound on the rounding of 1 − t z (of numbers, t − z), for a sum of products with |x| = `sizes_` and the intercept."""
+    return (len(w) + 3) * EPS / 2 * (one + times(sizes_, np.abs(w[:-1])) + abs(float(w[-1])))
 
 
 def _hides(name: str, short: Any, room: Any) -> Any:
@@ -365,7 +400,7 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
     if any(np.asarray(w["strengths"], dtype=np.float64)) or loss.curvature is None or box < 10:
         return Verdict(claim.name, False, "the witness is of another kind of claim", kind=claim.kind)
     shape = shape_of(claim, rows, bool(w["fit_intercept"]))
-    worst, totals = 0.0, []
+    worst, totals, floors = 0.0, [], []
     steps = np.atleast_2d(np.asarray(w["step"], dtype=np.float64))
     for case, v in zip(cases(claim, rows.n_columns), steps, strict=True):
         step, seen = shape.weights(v), _seen(tolerance)
@@ -376,9 +411,19 @@ def check_boxed_duality_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Ve
         ):  # b of a step far from zero has no digits to prove it by
             step = step + _newton_step(claim, rows, case, shape, step, g)
             bound = float(np.maximum(bound, _boxed_bound(claim, rows, case, shape, step)[1]))
-        worst = float(np.maximum(worst, (value - bound) / value if value > 0 else 0.0))  # NaN stays, and is refused
+        floors.append(_floor(claim, rows, case))
+        met = value <= floors[-1]  # of losses that are their own rounding nothing can fall
+        worst = float(np.maximum(worst, 0.0 if met else (value - bound) / value))  # NaN stays, and is refused
         totals.append(value)
-    return _verdict(claim, rows, worst, totals)
+    return _verdict(claim, rows, worst, totals, floors)
+
+
+def _floor(claim: Claim, rows: CheckedRows, case: Case) -> float:
+    """Σ c (some roundings of t)², of losses of z − t: what is left of them where the rows are met."""
+    if claim.witness["loss"] not in ("squared", "huber"):
+        return 0.0
+    squares = sum(float(c @ target_of(case, codes) ** 2) for _, codes, c in blocks(claim, rows))
+    return squares * (MET * (len(case.w) + 2) * EPS) ** 2
 
 
 def _boxed_bound(

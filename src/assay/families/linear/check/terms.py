@@ -120,6 +120,44 @@ LOSSES = {
 }
 
 
+def _beyond(z: Floats, t: Array, h: float) -> Floats:
+    out: Floats = np.maximum(np.abs(z - t) - h, 0.0)
+    return out
+
+
+def _straight(share: float) -> tuple[float, float]:
+    """The slopes of the pinball loss below and above."""
+    if not 0 < share < 1:
+        raise ValueError("a quantile lies between 0 and 1")
+    return -share, 1.0 - share
+
+
+LOSSES |= {
+    "epsilon insensitive": LossTerms(
+        _beyond,
+        lambda z, t, h: np.sign(z - t) * (np.abs(z - t) > h),
+        None,
+        lambda u, t, h: _where(np.abs(u) <= 1.0, u * t + h * np.abs(u)),
+        lambda u, t, h: np.clip(u, -1.0, 1.0),
+    ),
+    "squared epsilon insensitive": LossTerms(
+        lambda z, t, h: _beyond(z, t, h) ** 2,
+        lambda z, t, h: 2.0 * np.sign(z - t) * _beyond(z, t, h),
+        lambda z, t, h: 2.0 * (np.abs(z - t) > h),
+        lambda u, t, h: u * t + h * np.abs(u) + u**2 / 4,
+        lambda u, t, h: u,
+    ),
+    "pinball": LossTerms(
+        lambda z, t, h: np.where(z > t, _straight(h)[1], _straight(h)[0]) * (z - t),
+        lambda z, t, h: np.where(z > t, _straight(h)[1], np.where(z < t, _straight(h)[0], 0.0)),
+        None,
+        lambda u, t, h: _where((u >= _straight(h)[0]) & (u <= _straight(h)[1]), u * t),
+        lambda u, t, h: np.clip(u, *_straight(h)),
+    ),
+}
+STRAIGHT = ("epsilon insensitive", "pinball")  # what has multipliers of rows near the fit
+
+
 def softmax_terms(z: Floats, codes: Array) -> tuple[Floats, Floats, Floats]:
     """Loss, u and ℓ*(u) of each row; u + e_y are probabilities, ℓ* their negative entropy."""
     rows = np.arange(len(z))
@@ -208,14 +246,18 @@ def least_margin(name: str, mean_loss: float) -> float:
 
 
 def farthest_target(name: str, mean_loss: float, width: float) -> float:
-    """The most |z̄ − t̄| of rows that lose `mean_loss` on average at most: r²/2 = L, or h|r| − h²/2 ≤ L for Huber's loss."""
+    """The most |z̄ − t̄| of rows that lose `mean_loss` on average at most, by Jensen's inequality: r²/2 = L, or h|r| − h²/2 ≤ L for Huber's loss."""
+    if name == "pinball":
+        return mean_loss / min(width, 1.0 - width)
+    if name.endswith("epsilon insensitive"):
+        return width + (mean_loss if name in STRAIGHT else float(np.sqrt(mean_loss)))
     return mean_loss / width + width / 2 if name == "huber" else float(np.sqrt(2 * mean_loss))
 
 
 class RowMoments(NamedTuple):
     """Weights (K,) and means (K, d) of the classes (regression: one), the mean and mean square of the columns about it.
 
-    `origin`: where rows are counted from.
+    `origin`: where rows are counted from; `spread`: the root mean square of a target of numbers about its mean.
     """
 
     weight: Floats
@@ -224,6 +266,7 @@ class RowMoments(NamedTuple):
     scale: Floats
     target: float
     origin: Floats
+    spread: float = 1.0
 
     def weights(self, w: Floats, less: float = 0.0) -> Floats:
         """Weights (…, d + 1) about zero as those of x − origin, for scores less a number."""
@@ -298,7 +341,19 @@ def shape_of(claim: Claim, rows: CheckedRows, centred: bool) -> RowMoments:
     means = np.divide(sums, weight[:, None], out=np.zeros_like(sums), where=weight[:, None] > 0) + (origin - centre)
     scale = np.sqrt(np.maximum(squares, 0.0) / n)
     noise = 16 * (np.sqrt(EPS) if wide else EPS) * np.abs(centre)  # so far rounding spreads a column that never varies
-    return RowMoments(weight, means, centre, np.where(scale > noise, scale, 1.0), target / n, origin)
+    spread = _spread(claim, rows, target / n) if claim.witness["classes"] is None else 1.0
+    return RowMoments(weight, means, centre, np.where(scale > noise, scale, 1.0), target / n, origin, spread)
+
+
+def _spread(claim: Claim, rows: CheckedRows, mean: float) -> float:
+    """Of a target of one number 1, whatever the rounding of its mean."""
+    squares = total = 0.0
+    least, most = np.inf, -np.inf
+    for _, y, c in blocks(claim, rows):
+        squares, total = squares + float(c @ (y - mean) ** 2), total + float(c.sum())
+        there = y[c > 0]
+        least, most = min(least, there.min(initial=np.inf)), max(most, there.max(initial=-np.inf))
+    return float(np.sqrt(squares / total)) if squares > 0 and least < most else 1.0
 
 
 def _about(claim: Claim, rows: CheckedRows, K: int, origin: Floats, centre: Floats) -> tuple[Floats, Floats]:

@@ -135,7 +135,7 @@ def check_kept(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     return Verdict(claim.name, bool(same and off <= tolerance), reason, float(n), claim.kind)
 
 
-def _rows_asked(table: CountedRows, X: Floats, witness: dict[str, Any]) -> list[int]:
+def rows_asked(table: CountedRows, X: Floats, witness: dict[str, Any]) -> list[int]:
     """The place of each query among the rows, −1 where it has none: that drawn by the hash of its number, or, where the rows come in another
     order than those of the fit, the first that equals it. Of equal rows it matters which one is left out: ties are broken by row numbers."""
     asked = _drawn(table, len(X), DRAWN)
@@ -174,7 +174,7 @@ def check_exact(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
         return Verdict(claim.name, False, "the factors of the classes do not balance these rows", kind=claim.kind)
     Z, Q = mapped(table.X, witness), mapped(X, witness)
     worst = off = 0.0
-    for i, out in enumerate(_rows_asked(table, X, witness)):
+    for i, out in enumerate(rows_asked(table, X, witness)):
         if out < 0:
             return Verdict(claim.name, False, f"query {i} is none of the rows", kind=claim.kind)
         alone = distances_of(Z, Q[i], witness)

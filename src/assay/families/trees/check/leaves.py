@@ -17,7 +17,7 @@ from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, held_by, medians
-from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_in, times_drawn
+from assay.families.trees.check.witness import Stated, StatedTree, TreeRows, leaves_of, stated_each, times_drawn
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -25,17 +25,22 @@ EPS = float(np.finfo(np.float64).eps)
 @check("tree_leaves")
 def check_tree_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """One tree: its leaves hold the rows that reach them, the training error is as stated, and the model answers as its leaves do."""
-    stated = stated_in(claim, rows)
-    seen = TreeRows(stated, rows, None)
-    if len(stated.trees) != 1:
-        raise ValueError(f"{len(stated.trees)} trees where one is due")
-    tree = stated.trees[0]
-    held = held_by(stated, tree, seen, np.ones(seen.n, np.int64))
-    problem = _leaf_problem(stated, tree, seen, held)
-    loss, slack = _training_loss(stated, tree, seen, held)
+    each = stated_each(claim, rows)
+    if len(each[0].trees) != 1:
+        raise ValueError(f"{len(each[0].trees)} trees where one is due")
+    parts, problem = [], None
+    for stated in each:
+        seen, tree = TreeRows(stated, rows, None), stated.trees[0]
+        held = held_by(stated, tree, seen, np.ones(seen.n, np.int64))
+        problem = problem or _leaf_problem(stated, tree, seen, held)
+        parts.append((stated, tree, seen, held))
+    losses = [_training_loss(*part) for part in parts]
+    loss, slack = (float(np.mean(numbers)) for numbers in zip(*losses))
+    if len(parts) > 1 and each[0].K:
+        loss = _wrong_in_some(parts)
     if problem is None and not (claim.value is not None and abs(claim.value - loss) <= slack):
         problem = f"the training error is {loss:.9g}, not what is claimed"
-    problem = problem or _answer_problem(stated, tree, seen, rows, predict)
+    problem = problem or _answer_problem(parts, rows, predict)
     reason = f"{len(tree.table)} leaves hold the rows that reach them; the training error is {loss:.6g}"
     return Verdict(claim.name, problem is None, problem or reason, loss, claim.kind)
 
@@ -44,19 +49,21 @@ def check_tree_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_forest_leaves(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Every tree that the witness names: draw its rows again and compare what its leaves hold."""
     t = claim.witness
-    stated = stated_in(claim, rows)
+    each = stated_each(claim, rows)
+    stated = each[0]
     draws = None if t["draws"] is None else int(t["draws"])
-    seen = TreeRows(stated, rows, draws)
+    looked = [(own, TreeRows(own, rows, draws)) for own in each]
     numbers = [int(k) for k in t["trees"]]
     if not numbers or claim.value != float(len(numbers)) or len(set(numbers)) != len(numbers):
         raise ValueError("trees that are not those of the claim")
     for k in numbers:
-        tree = stated.trees[k]
+        problem = None
         try:
-            held = held_by(
-                stated, tree, seen, times_drawn(int(t["seed"]), k, seen.n, draws, bool(t["replace"]), seen.counted)
-            )
-            problem = _leaf_problem(stated, tree, seen, held)
+            seen = looked[0][1]
+            times = times_drawn(int(t["seed"]), k, seen.n, draws, bool(t["replace"]), seen.counted)
+            for own, seen in looked:
+                held = held_by(own, own.trees[k], seen, times)
+                problem = problem or _leaf_problem(own, own.trees[k], seen, held)
         except ValueError as error:
             problem = str(error)
         if problem is not None:
@@ -122,6 +129,18 @@ def _training_loss(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeC
     return float((held.u / total) @ off**2), slack
 
 
+Part = tuple[Stated, StatedTree, TreeRows, NodeContents]
+
+
+def _wrong_in_some(parts: list[Part]) -> float:
+    """The share of the weight that is answered wrongly in some target."""
+    held = parts[0][3]
+    wrong = np.zeros(len(held.row), dtype=bool)
+    for _, tree, seen, own in parts:
+        wrong |= _said(tree)[own.leaf] != seen.y[own.row]
+    return float(held.u[wrong].sum()) / float(held.weight[0])
+
+
 def _said(tree: StatedTree) -> Array:
     """The class that each leaf answers with: that of the greatest share, of equal ones the first."""
     said: Array = (tree.table / tree.table.sum(axis=1, keepdims=True)).argmax(axis=1)
@@ -138,14 +157,21 @@ def _noise(stated: Stated, tree: StatedTree, seen: TreeRows, held: NodeContents)
     return noise
 
 
-def _answer_problem(stated: Stated, tree: StatedTree, seen: TreeRows, rows: CheckedRows, predict: Any) -> str | None:
+def _answer_problem(parts: list[Part], rows: CheckedRows, predict: Any) -> str | None:
     """Whether the model answers rows otherwise than the leaves that they reach."""
     if predict is None:
         return None
-    answers = tree.table[:, 0] if stated.classes is None else np.array(stated.classes)[_said(tree)]
-    due = answers[leaves_of(stated, tree, seen, np.arange(seen.n))]
+    stated, tree, seen, _ = parts[0]
+    leaf = leaves_of(stated, tree, seen, np.arange(seen.n))
+    due = [
+        (own.table[:, 0] if said.classes is None else np.array(said.classes)[_said(own)])[leaf]
+        for said, own, _, _ in parts
+    ]
     for start, X in seen.blocks():
-        if np.any(np.asarray(predict(X)) != due[start : start + len(X)]):
+        answers = np.asarray(predict(X)).reshape(len(X), -1)
+        if answers.shape[1] != len(due):
+            return f"the model answers {answers.shape[1]} targets, not {len(due)}"
+        if any(np.any(answers[:, t] != own[start : start + len(X)]) for t, own in enumerate(due)):
             return "the model answers otherwise than its leaves"
     return None
 
@@ -157,11 +183,12 @@ TOLERANCE = 1e-6
 def check_out_of_bag(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """Judge all rows again; the count of errors must be the same, a mean loss and its standard error up to rounding."""
     t = claim.witness
-    stated = stated_in(claim, rows)
+    each = stated_each(claim, rows)
     if t["draws"] is None:
         raise ValueError("trees that saw all rows")
-    seen = TreeRows(stated, rows, int(t["draws"]))
-    lost, w = _losses(stated, seen, int(t["seed"]), int(t["draws"]), bool(t["replace"]))
+    looked = [(own, TreeRows(own, rows, int(t["draws"]))) for own in each]
+    stated, seen = max(looked, key=lambda part: part[1].top)  # by whose numbers rounding is judged
+    lost, w = _losses(looked, int(t["seed"]), int(t["draws"]), bool(t["replace"]))
     if not len(lost):
         raise ValueError("every row was seen by all trees")
     loss = float(np.average(lost, weights=w))
@@ -184,20 +211,25 @@ def _standard_error(lost: Floats, loss: float, w: Floats) -> float:
     return size * sqrt(varies * float((w * w).sum())) / float(w.sum())
 
 
-def _losses(stated: Stated, seen: TreeRows, seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
-    """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, or squared."""
-    sums, count = np.zeros((seen.n, max(1, stated.K))), np.zeros(seen.n, dtype=np.int64)
+def _losses(looked: list[tuple[Stated, TreeRows]], seed: int, draws: int, replace: bool) -> tuple[Floats, Floats]:
+    """(loss, weight) of each row that some tree did not see: zero-one of the mean of the leaves' shares, 1 where it is wrong in some target, or
+    squared, the mean of all targets."""
+    stated, seen = looked[0]
+    sums, count = [np.zeros((seen.n, max(1, own.K))) for own, _ in looked], np.zeros(seen.n, dtype=np.int64)
     for k, tree in enumerate(stated.trees):
         out_of_bag = np.flatnonzero(times_drawn(seed, k, seen.n, draws, replace, seen.counted) == 0)
-        answers = tree.table / tree.table.sum(axis=1, keepdims=True) if stated.K else tree.table[:, :1]
-        sums[out_of_bag] += answers[leaves_of(stated, tree, seen, out_of_bag)]
+        leaf = leaves_of(stated, tree, seen, out_of_bag)
+        for (own, _), total in zip(looked, sums):
+            table = own.trees[k].table
+            total[out_of_bag] += (table / table.sum(axis=1, keepdims=True) if own.K else table[:, :1])[leaf]
         count[out_of_bag] += 1
     there = (count > 0) & (seen.weights > 0)
     w = seen.weights[there] / seen.heaviest
     if stated.K:
-        return (sums[there].argmax(axis=1) != seen.y[there]).astype(np.float64), w
-    lost: Floats = (sums[there, 0] / count[there] - (seen.y[there] + seen.pivot)) ** 2
-    return lost, w
+        wrong = [total[there].argmax(axis=1) != own.y[there] for (_, own), total in zip(looked, sums)]
+        return np.any(wrong, axis=0).astype(np.float64), w
+    lost = [(total[there, 0] / count[there] - (own.y[there] + own.pivot)) ** 2 for (_, own), total in zip(looked, sums)]
+    return np.mean(lost, axis=0), w
 
 
 def _problem(claim: Claim, seen: TreeRows, lost: Floats, loss: float, error: float) -> str | None:

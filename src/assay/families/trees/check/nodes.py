@@ -20,7 +20,8 @@ EPS = float(np.finfo(np.float64).eps)
 class NodeContents(NamedTuple):
     """row, leaf (m,): the rows that the tree saw and the number of the leaf that each reaches, u (m,): their whole weights, times how
     often each was drawn. Of all nodes: rows (N,) with repetition, weight (N,), classes (N, K) in whole units (empty for numbers), mean
-    (N,) of the numbers, or of being the second of two classes. levels: the nodes by depth."""
+    (N,) of the numbers, or of being the second of two classes, answer (N,): that mean, or the median where columns have trends and the
+    criterion wants medians. levels: the nodes by depth."""
 
     row: Array
     leaf: Array
@@ -29,6 +30,7 @@ class NodeContents(NamedTuple):
     weight: Array
     classes: Array
     mean: Floats
+    answer: Floats
     levels: list[Array]
 
 
@@ -48,9 +50,12 @@ def held_by(stated: Stated, tree: StatedTree, seen: TreeRows, times: Array) -> N
         np.add.at(cells, leaf * stated.K + seen.y[row], u)
         classes = up(tree, levels, cells.reshape(L, stated.K))
         second = classes[:, 1] / W if stated.K == 2 else np.zeros(len(W))
-        return NodeContents(row, leaf, u, rows, W, classes, second, levels)
+        return NodeContents(row, leaf, u, rows, W, classes, second, second, levels)
     mean = _means(tree, levels, leaf, u.astype(np.float64), seen.y[row], W)
-    return NodeContents(row, leaf, u, rows, W, np.zeros((0, 0), np.int64), mean, levels)
+    held = NodeContents(row, leaf, u, rows, W, np.zeros((0, 0), np.int64), mean, mean, levels)
+    if stated.criterion == "absolute_error" and stated.trend.any():
+        held = held._replace(answer=_medians_and_costs(tree, held, seen.y[row])[0])
+    return held
 
 
 def _means(tree: StatedTree, levels: list[Array], leaf: Array, u: Floats, y: Floats, W: Array) -> Floats:
@@ -76,7 +81,7 @@ def bounds_of(stated: Stated, tree: StatedTree, held: NodeContents) -> Floats:
         bounds[left] = bounds[right] = bounds[split]
         trend = np.where(tree.by_set[split] < 0, stated.trend[tree.column[split]], 0)
         low, high = bounds[split].T
-        middle = 0.5 * (np.clip(held.mean[left], low, high) + np.clip(held.mean[right], low, high))
+        middle = 0.5 * (np.clip(held.answer[left], low, high) + np.clip(held.answer[right], low, high))
         rising, falling = trend > 0, trend < 0
         bounds[left[rising], 1] = bounds[right[rising], 0] = middle[rising]
         bounds[left[falling], 0] = bounds[right[falling], 1] = middle[falling]
@@ -101,11 +106,11 @@ def xlogx(x: Any) -> Any:
     return x * np.log(np.where(x > 0, x, 1.0))
 
 
-def _costs(group: Array, y: Floats, u: Array, groups: int) -> Floats:
-    """Σ w |y − median| / W of each group."""
-    off = u * np.abs(y - medians(group, y, u, groups)[group])
-    cost: Floats = np.bincount(group, off, groups) / np.bincount(group, u.astype(np.float64), groups)
-    return cost
+def _costs(group: Array, y: Floats, u: Array, groups: int) -> tuple[Floats, Floats]:
+    """The median of each group, and Σ w |y − median| / W."""
+    middle = medians(group, y, u, groups)
+    off = u * np.abs(y - middle[group])
+    return middle, np.bincount(group, off, groups) / np.bincount(group, u.astype(np.float64), groups)
 
 
 def gains_of(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) -> Floats:
@@ -119,7 +124,7 @@ def gains_of(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) ->
         gains = p * q * (held.mean[left] - held.mean[right]) ** 2
         return gains
     if stated.criterion == "absolute_error":
-        u = _absolute_impurities(tree, held, y)
+        u = _medians_and_costs(tree, held, y)[1]
     elif stated.criterion == "poisson":
         u = -xlogx(held.mean)
     else:
@@ -134,20 +139,20 @@ def class_impurity(share: Floats, criterion: str) -> Floats:
     return out
 
 
-def _absolute_impurities(tree: StatedTree, held: NodeContents, y: Floats) -> Floats:
-    """u of all nodes, level by level: a row is in one node of each depth that it passes."""
+def _medians_and_costs(tree: StatedTree, held: NodeContents, y: Floats) -> tuple[Floats, Floats]:
+    """The median of all nodes and Σ w |y − median| / W, level by level: a row is in one node of each depth that it passes."""
     parent = np.full(len(tree.column), -1)
     parent[tree.splits + 1] = parent[tree.right[tree.splits]] = tree.splits
-    depth, u = np.empty(len(parent), np.int64), np.empty(len(parent))
+    depth, middle, u = np.empty(len(parent), np.int64), np.empty(len(parent)), np.empty(len(parent))
     for k, here in enumerate(held.levels):
         depth[here] = k
     at = tree.leaves[held.leaf]
     for k in range(len(held.levels) - 1, -1, -1):
         here = np.sort(held.levels[k])
         inside = np.flatnonzero(depth[at] == k)
-        u[here] = _costs(np.searchsorted(here, at[inside]), y[inside], held.u[inside], len(here))
+        middle[here], u[here] = _costs(np.searchsorted(here, at[inside]), y[inside], held.u[inside], len(here))
         at[inside] = parent[at[inside]]
-    return u
+    return middle, u
 
 
 def leaf_impurity(stated: Stated, tree: StatedTree, held: NodeContents, y: Floats) -> tuple[float, float]:
@@ -158,8 +163,8 @@ def leaf_impurity(stated: Stated, tree: StatedTree, held: NodeContents, y: Float
         each = -xlogx(held.mean) if not stated.K else class_impurity(held.classes / W[:, None], stated.criterion)
         return float(each[0]), float(share @ each[leaf])
     if stated.criterion == "absolute_error":
-        apart = _costs(held.leaf, y, held.u, len(leaf))
-        return float(_costs(np.zeros_like(held.leaf), y, held.u, 1)[0]), float(share @ apart)
+        _, apart = _costs(held.leaf, y, held.u, len(leaf))
+        return float(_costs(np.zeros_like(held.leaf), y, held.u, 1)[1][0]), float(share @ apart)
     own = held.mean[leaf][held.leaf]
     return float(u @ (y - held.mean[0]) ** 2), float(u @ (y - own) ** 2)
 

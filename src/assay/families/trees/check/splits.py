@@ -18,7 +18,7 @@ from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
 from assay.certify.rows import Array, CheckedRows, Floats
 from assay.families.trees.check.nodes import NodeContents, bounds_of, gains_of, held_by, leaf_impurity, slack_of, xlogx
-from assay.families.trees.check.witness import Columns, Stated, StatedTree, TreeRows, columns_of, stated_in, step, up
+from assay.families.trees.check.witness import Columns, Stated, StatedTree, TreeRows, columns_of, stated_each, step, up
 
 
 class ValueBounds(NamedTuple):
@@ -74,6 +74,17 @@ def _running(items: Items) -> SideSums:
     return SideSums(*found)
 
 
+Each = tuple[tuple[Stated, slice], ...]
+
+
+def mean_gain(each: Each, left: SideSums, whole: SideSums) -> Floats:
+    """The mean of the gains of the targets, each of which has some of the parts."""
+    gains = [
+        gain(own, left._replace(parts=left.parts[:, at]), whole._replace(parts=whole.parts[:, at])) for own, at in each
+    ]
+    return gains[0] if len(gains) == 1 else np.mean(gains, axis=0)
+
+
 def gain(stated: Stated, left: SideSums, whole: SideSums) -> Floats:
     """u(C) − (p_L u(C_L) + p_R u(C_R)) of splits that put `left` of `whole` to the left."""
     W = whole.weight.astype(np.float64)
@@ -99,7 +110,7 @@ def gain(stated: Stated, left: SideSums, whole: SideSums) -> Floats:
 
 
 def _best(
-    stated: Stated, left: SideSums, whole: SideSums, node: Array, keep: ValueBounds, trend: int, best: Floats
+    each: Each, left: SideSums, whole: SideSums, node: Array, keep: ValueBounds, trend: int, best: Floats
 ) -> None:
     """best[g] = the greatest gain of the admissible splits of node g, where it beats what was there."""
     rest = whole.weight - left.weight
@@ -107,12 +118,13 @@ def _best(
     if keep.weight > 0:  # what is just too light may be so by rounding alone
         good &= (left.weight >= keep.weight * (1 + 1e-9)) & (rest >= keep.weight * (1 + 1e-9))
     if trend:
+        stated = each[0][0]
         a, b = _mean(stated, left), _mean(stated, SideSums(*(all_ - some for all_, some in zip(whole, left))))
         inside = (np.minimum(a, b) >= keep.low[node]) & (np.maximum(a, b) <= keep.high[node])
         good &= ((b - a) * trend >= 0) & inside
     at = np.flatnonzero(good)
     if len(at):
-        found = gain(stated, SideSums(*(s[at] for s in left)), SideSums(*(s[at] for s in whole)))
+        found = mean_gain(each, SideSums(*(s[at] for s in left)), SideSums(*(s[at] for s in whole)))
         np.maximum.at(best, node[at], np.where(np.isnan(found), -np.inf, found))
 
 
@@ -123,7 +135,7 @@ def _mean(stated: Stated, sums: SideSums) -> Floats:
 
 
 def search_numbers(
-    stated: Stated, items: Items, code: Array, gone: Array, whole: SideSums, keep: ValueBounds, trend: int, best: Floats
+    each: Each, items: Items, code: Array, gone: Array, whole: SideSums, keep: ValueBounds, trend: int, best: Floats
 ) -> None:
     """Try all thresholds of a column; items are sorted by node, then by code, with what is missing (gone) behind."""
     there, c, node = items.at(~gone), code[~gone], items.node[~gone]
@@ -140,7 +152,7 @@ def search_numbers(
         left = SideSums(*(s[at] for s in run))
         if left_too:
             left = SideSums(*(s + g[node[at]] for s, g in zip(left, lost)))
-        _best(stated, left, SideSums(*(s[node[at]] for s in whole)), node[at], keep, trend, best)
+        _best(each, left, SideSums(*(s[node[at]] for s in whole)), node[at], keep, trend, best)
 
 
 def search_categories(
@@ -168,20 +180,28 @@ def search_categories(
         apart = np.diff(key) > alike  # which of two alike comes first is up to rounding
         at = np.flatnonzero((ranked.node[1:] == ranked.node[:-1]) & apart)
         left = SideSums(*(s[at] for s in _running(ranked)))
-        _best(stated, left, SideSums(*(s[ranked.node[at]] for s in whole)), ranked.node[at], keep, 0, best)
+        _best(
+            ((stated, slice(None)),),
+            left,
+            SideSums(*(s[ranked.node[at]] for s in whole)),
+            ranked.node[at],
+            keep,
+            0,
+            best,
+        )
 
 
-def running_costs(y: Floats, u: Array) -> Floats:
-    """Σ u |y − median| of the first 1, 2, … numbers.
+def running_costs(y: Floats, u: Array) -> tuple[Floats, Floats]:
+    """Σ u |y − median| of the first 1, 2, … numbers, and the medians: halfway where the halves weigh the same.
 
-    >>> running_costs(np.array([1.0, 5.0, 2.0]), np.array([1, 1, 1])).tolist()
-    [0.0, 4.0, 4.0]
+    >>> [part.tolist() for part in running_costs(np.array([1.0, 5.0, 2.0]), np.array([1, 1, 1]))]
+    [[0.0, 4.0, 4.0], [1.0, 3.0, 2.0]]
     """
     low: list[tuple[float, int]] = []  # numbers up to the median, the greatest first
     high: list[tuple[float, int]] = []
     w_low = w_high = 0
     z_low = z_high = 0.0
-    costs = []
+    costs, medians = [], []
     for v, w in zip(y.tolist(), u.tolist()):
         if low and v <= -low[0][0]:
             heappush(low, (-v, w))
@@ -199,12 +219,16 @@ def running_costs(y: Floats, u: Array) -> Floats:
             w_low, w_high, z_low, z_high = w_low - w, w_high + w, z_low + w * v, z_high - w * v
         middle = -low[0][0]
         costs.append(middle * w_low - z_low + z_high - middle * w_high)
-    return np.array(costs)
+        medians.append(0.5 * (middle + high[0][0]) if high and w_low == w_high else middle)
+    return np.array(costs), np.array(medians)
 
 
-def least_cost(y: Floats, u: Array, code: Array, gone: Array, rows: int, weight: float) -> float:
-    """The least Σ u |y − median of its side| of all admissible thresholds; items sorted by code, what is missing (gone) behind."""
-    m, k, best = len(y), int((~gone).sum()), np.inf
+def least_cost(
+    ys: list[Floats], u: Array, code: Array, gone: Array, rows: int, weight: float, trend: int, low: float, high: float
+) -> float:
+    """The least Σ u |y − median of its side|, of all targets together, of all admissible thresholds; items sorted by code, what is missing (gone)
+    behind. With a trend medians of the sides lie between low and high, and in its order."""
+    m, k, best = len(u), int((~gone).sum()), np.inf
     if not k:
         return best
     total = int(u.sum())
@@ -213,12 +237,16 @@ def least_cost(y: Floats, u: Array, code: Array, gone: Array, rows: int, weight:
         first = np.r_[k:m, 0:k] if left_too else np.arange(k)
         back = np.arange(k - 1, -1, -1) if left_too else np.r_[m - 1 : k - 1 : -1, k - 1 : -1 : -1]
         extra = m - k if left_too else 0
-        left = running_costs(y[first], u[first])[extra:]
-        right = np.append(running_costs(y[back], u[back]), 0.0)
+        lefts, rights = ([running_costs(y[order], u[order]) for y in ys] for order in (first, back))
+        left = np.sum([cost for cost, _ in lefts], axis=0)[extra:]
+        right = np.append(np.sum([cost for cost, _ in rights], axis=0), 0.0)
         count = np.arange(1, k + 1) + extra
         W = np.cumsum(u[first])[extra:]
         good = ends & (count >= rows) & (m - count >= rows) & (total > W)
         good &= (weight <= 0) | ((weight * (1 + 1e-9) <= W) & (total - W >= weight * (1 + 1e-9)))
+        if trend:
+            a, b = lefts[0][1][extra:], np.append(rights[0][1], 0.0)[m - count - 1]
+            good &= ((b - a) * trend >= 0) & (np.minimum(a, b) >= low) & (np.maximum(a, b) <= high)
         at = np.flatnonzero(good)
         if len(at):
             best = min(best, float((left[at] + right[m - count[at] - 1]).min()))
@@ -250,10 +278,23 @@ class _Split(NamedTuple):
     slack: Floats
     least: int
     light: float  # in units of the weights
+    others: tuple[_Split, ...] = ()  # of several targets the same of all of them
+
+    @property
+    def each(self) -> tuple[_Split, ...]:
+        return self.others or (self,)
 
 
 def _opened(claim: Claim, rows: CheckedRows) -> _Split:
-    stated = stated_in(claim, rows)
+    """The tree, with the means over the targets of gains and slack."""
+    each = tuple(_opened_one(claim, stated, rows) for stated in stated_each(claim, rows))
+    if len(each) == 1:
+        return each[0]
+    gains, slack = (np.mean([getattr(own, name) for own in each], axis=0) for name in ("gains", "slack"))
+    return each[0]._replace(gains=gains, slack=slack, others=each)
+
+
+def _opened_one(claim: Claim, stated: Stated, rows: CheckedRows) -> _Split:
     if len(stated.trees) != 1:
         raise ValueError(f"{len(stated.trees)} trees where one is due")
     tree, seen = stated.trees[0], TreeRows(stated, rows, None)
@@ -274,7 +315,9 @@ def check_gains(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     given = np.asarray(claim.witness["gain"], dtype=np.float64)
     if given.shape != at.shape:
         raise ValueError(f"{given.shape} gains of {len(at)} splits")
-    whole, left = leaf_impurity(s.stated, s.tree, s.held, s.seen.y[s.held.row])
+    whole, left = np.mean(
+        [leaf_impurity(own.stated, own.tree, own.held, own.seen.y[own.held.row]) for own in s.each], axis=0
+    ).tolist()
     share, problem = W[at] / W[0], None
     total, allowed = float(share @ given), float(share @ s.slack[at]) + float(s.slack[0])
     wrong = np.flatnonzero(~(np.abs(given - s.gains[at]) <= s.slack[at]))
@@ -354,7 +397,7 @@ def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Arr
     best = np.full(len(nodes), -np.inf)
     place: Array = np.full(s.seen.n, -1, dtype=np.int64 if len(nodes) > 1 << 15 else np.int16)
     place[row] = node
-    items, value = _items(s, nodes, row, node)
+    items, value, each = _all_items(s, nodes, row, node)
     at = np.empty(s.seen.n, dtype=np.int64)
     at[row] = np.arange(len(row))
     by_node = np.argsort(node, kind="stable")
@@ -364,7 +407,7 @@ def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Arr
     keep = ValueBounds(s.least, s.light, bounds[:, 0] - middle + edge, bounds[:, 1] - middle - edge)
     for j, code in enumerate(columns.codes):
         if s.stated.criterion == "absolute_error":
-            _absolute(s, columns, j, nodes, row, node, best)
+            _absolute(s, columns, j, nodes, row, node, keep, best)
         elif columns.categories[j]:
             search_categories(s.stated, items, code[row].astype(np.int64), value, edge, whole, keep, best)
         else:
@@ -372,8 +415,19 @@ def _best_of(s: _Split, columns: Columns, bounds: Floats, nodes: Array, row: Arr
             order = order[place[order] >= 0]
             order = order[np.argsort(place[order], kind="stable")]
             gone = code[order] == columns.missing[j]
-            search_numbers(s.stated, items.at(at[order]), code[order], gone, whole, keep, int(s.stated.trend[j]), best)
+            search_numbers(each, items.at(at[order]), code[order], gone, whole, keep, int(s.stated.trend[j]), best)
     return best
+
+
+def _all_items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Floats, Each]:
+    """Rows as items with the parts of all targets, Σ w y of each (of one target), and which parts are of which target."""
+    found = [_items(own, nodes, row, node) for own in s.each]
+    if len(found) == 1:
+        return *found[0], ((s.stated, slice(None)),)
+    ends = np.cumsum([0, *(items.parts.shape[1] for items, _ in found)]).tolist()
+    parts = np.concatenate([items.parts for items, _ in found], axis=1)
+    each = tuple((own.stated, slice(a, b)) for own, a, b in zip(s.each, ends, ends[1:]))
+    return found[0][0]._replace(parts=parts), np.zeros(0), each
 
 
 def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Floats]:
@@ -390,20 +444,24 @@ def _items(s: _Split, nodes: Array, row: Array, node: Array) -> tuple[Items, Flo
     return Items(node, np.ones(len(row), np.int64), u, parts), u * y
 
 
-def _absolute(s: _Split, columns: Columns, j: int, nodes: Array, row: Array, node: Array, best: Floats) -> None:
+def _absolute(
+    s: _Split, columns: Columns, j: int, nodes: Array, row: Array, node: Array, keep: ValueBounds, best: Floats
+) -> None:
     """As `search_numbers`, of absolute errors: node by node; categories in the order of their medians, what is missing being one."""
     order = np.lexsort((columns.codes[j][row], node))
     first = np.searchsorted(node[order], np.arange(len(nodes) + 1))
     for g, (a, b) in enumerate(zip(first[:-1].tolist(), first[1:].tolist())):
         here = row[order[a:b]]
-        y, u, code = s.seen.y[here] - s.held.mean[nodes[g]], s.seen.whole[here], columns.codes[j][here]
+        ys = [own.seen.y[here] - own.held.mean[nodes[g]] for own in s.each]
+        u, code = s.seen.whole[here], columns.codes[j][here]
         gone = code == columns.missing[j]
         if columns.categories[j]:
-            places, code = by_median(y, u, code)
-            y, u, code, gone = y[places], u[places], code[places], np.zeros(len(y), dtype=bool)
-        cost = least_cost(y, u, code, gone, s.least, s.light)
-        own = running_costs(y, u)[-1]
-        best[g] = max(best[g], (own - cost) / float(u.sum()))
+            places, code = by_median(ys[0], u, code)
+            ys, u, code, gone = [ys[0][places]], u[places], code[places], np.zeros(len(u), dtype=bool)
+        trend = 0 if columns.categories[j] else int(s.stated.trend[j])
+        cost = least_cost(ys, u, code, gone, s.least, s.light, trend, float(keep.low[g]), float(keep.high[g]))
+        whole = sum(float(running_costs(y, u)[0][-1]) for y in ys)
+        best[g] = max(best[g], (whole - cost) / float(u.sum()) / len(ys))
 
 
 def _threshold_problem(s: _Split, nodes: Array, row: Array, node: Array) -> str | None:

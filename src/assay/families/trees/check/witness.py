@@ -67,7 +67,8 @@ def ends_of(is_leaf: Array) -> Array:
 
 
 class Stated(NamedTuple):
-    """Trees and how they came about, as the witness says; levels (d,): categories of each column, first: where its codes begin."""
+    """Trees and how they came about, as the witness says; levels (d,): categories of each column, first: where its codes begin. Of several
+    targets, `target` is the one that is looked at, and `all_classes` has the classes of each."""
 
     trees: list[StatedTree]
     sets: Array
@@ -79,6 +80,8 @@ class Stated(NamedTuple):
     criterion: str
     trend: Array
     tolerance: float
+    target: int | None = None
+    all_classes: list[Any] | None = None
 
     @property
     def K(self) -> int:
@@ -94,7 +97,33 @@ def stated_in(claim: Claim, rows: CheckedRows) -> Stated:
         raise ValueError(f"a criterion {criterion!r} that cannot be")
     if not 0 < tolerance <= LARGEST_TOLERANCE:
         raise ValueError(f"a tolerance of {tolerance:g} proves nothing")
-    return stated_trees(t, d, 2 if classes is None else len(classes), criterion, tolerance)
+    targets = int(t.get("targets", 1))
+    if targets > 1 and classes is not None and (len(classes) != targets or not all(classes)):
+        raise ValueError(f"classes that are not those of {targets} targets")
+    width = targets + 1 if classes is None else len(classes) if targets == 1 else sum(len(own) for own in classes)
+    return stated_trees(t, d, width, criterion, tolerance)
+
+
+def columns_of_targets(claim: Claim) -> list[list[int]]:
+    """Of each target the columns of the table that tell of it."""
+    targets, classes = int(claim.witness.get("targets", 1)), claim.witness["classes"]
+    if classes is None:
+        return [[t, targets] for t in range(targets)]
+    ends = np.cumsum([len(classes)] if targets == 1 else [len(own) for own in classes]).tolist()
+    return [list(range(a, b)) for a, b in zip([0, *ends], ends)]
+
+
+def stated_each(claim: Claim, rows: CheckedRows) -> list[Stated]:
+    """What the witness says, of each target as if it were alone."""
+    whole = stated_in(claim, rows)
+    if int(claim.witness.get("targets", 1)) < 2:
+        return [whole]
+    found = []
+    for t, own in enumerate(columns_of_targets(claim)):
+        trees = [tree._replace(table=tree.table[:, own]) for tree in whole.trees]
+        classes = None if whole.classes is None else whole.classes[t]
+        found.append(whole._replace(trees=trees, classes=classes, target=t, all_classes=whole.classes))
+    return found
 
 
 def stated_trees(t: dict[str, Any], d: int, width: int, criterion: str, tolerance: float) -> Stated:
@@ -177,6 +206,21 @@ def class_factors(class_weight: Any, classes: list[Any], counts: Floats) -> Floa
     return factors
 
 
+def _row_factors(stated: Stated, every: Array, w: Floats | None) -> Floats:
+    """The factor of each row by its class, or by those of all its targets."""
+    several = stated.target is not None and stated.all_classes is not None
+    each: Any = stated.all_classes if several else [stated.classes]
+    asked = stated.class_weight if isinstance(stated.class_weight, list | tuple) else [stated.class_weight] * len(each)
+    if len(asked) != len(each):
+        raise ValueError(f"{len(asked)} class weights of {len(each)} targets")
+    factors = np.ones(len(every))
+    for weight, classes, y in zip(asked, each, every.T if several else [every]):
+        codes = codes_of(y, classes)
+        counts = np.bincount(codes, weights=w, minlength=len(classes)).astype(np.float64)
+        factors *= class_factors(weight, classes, counts)[codes]
+    return factors
+
+
 def _texts(label: Any) -> tuple[str, ...]:
     """How a file may write a label."""
     whole = (str(int(label)),) if isinstance(label, float) and label.is_integer() else ()
@@ -195,7 +239,10 @@ class TreeRows:
         pieces = list(rows.targets())
         if not pieces or any(p.y is None for p in pieces):
             raise ValueError("there are no rows with a target")
-        y: Any = np.concatenate([p.y for p in pieces if p.y is not None])
+        every: Any = np.concatenate([p.y for p in pieces if p.y is not None])
+        y: Any = every if stated.target is None else every[:, stated.target]
+        if y.ndim != 1:
+            raise ValueError(f"targets of shape {y.shape} where one a row is due")
         w = np.concatenate([p.w for p in pieces if p.w is not None]) if pieces[0].w is not None else None
         self.n, self.given = len(y), w
         self.pivot, self.top = 0.0, 1.0
@@ -204,8 +251,7 @@ class TreeRows:
         else:
             self.y = codes_of(y, stated.classes)
             if stated.class_weight is not None:
-                counts = np.bincount(self.y, weights=w, minlength=stated.K).astype(np.float64)
-                factor = class_factors(stated.class_weight, stated.classes, counts)[self.y]
+                factor = _row_factors(stated, every, w)
                 w = factor if w is None else w * factor
         self.weighted = w is not None
         self.weights: Floats = np.ones(self.n) if w is None else w

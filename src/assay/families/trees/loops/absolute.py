@@ -28,7 +28,7 @@ QUARTER = np.uint64(16)
 
 
 class MedianTargets(NamedTuple):
-    """Numbers whose medians answer; as `numbers.Numbers`."""
+    """Numbers whose medians answer; as `worth.NumberTargets`. The number of row r is plain[stride · r + first]."""
 
     value: Any
     weight: Any
@@ -37,6 +37,8 @@ class MedianTargets(NamedTuple):
     unit: float
     offset: float
     factor: float
+    stride: int = 1
+    first: int = 0
 
 
 @jit(inline="always")
@@ -68,6 +70,26 @@ def _middle(W, weights, sums, own, whole, m, sign):  # type: ignore[no-untyped-d
 
 
 @inner
+def _side_median(target, entries, a, m, W, sign, sides):  # type: ignore[no-untyped-def]
+    """The median of the left side (sign 1) or the right one (−1), W its weight; halfway where the halves weigh the same."""
+    weights, whole, order = sides.weights, sides.whole, sides.order
+    rank, _, _ = _middle(W, weights, sides.sums, 0, whole, m, sign)
+    half, after, below, step = 0.5 * W, 0, 0.0, 1
+    while 2 * step <= m:
+        step *= 2
+    while step > 0:
+        at = after + step
+        if at <= m:
+            w = weights[at] if sign > 0 else weights[whole + at] - weights[at]
+            if below + w <= half:
+                after, below = at, below + w
+        step //= 2
+    low = _y(target, entries[a + order[min(rank, m - 1)]])
+    high = _y(target, entries[a + order[min(after, m - 1)]])
+    return low if low == high else 0.5 * (low + high)
+
+
+@inner
 def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     """Σ w |y − median| and the median of a node's rows; order (m,) receives their places by target."""
     m = b - a
@@ -94,7 +116,9 @@ def absolute_cost(target, entries, a, b, order):  # type: ignore[no-untyped-def]
 
 @jit(inline="always")
 def _y(target, entry):  # type: ignore[no-untyped-def]
-    return target.offset + target.unit * np.float64(target.plain[np.int64(entry >> HALF)])
+    return target.offset + target.unit * np.float64(
+        target.plain[target.stride * np.int64(entry >> HALF) + target.first]
+    )
 
 
 @jit(inline="always")
@@ -122,7 +146,7 @@ def rank_rows(target, entries, a, b, order):  # type: ignore[no-untyped-def]
     m = b - a
     y = np.empty(m, np.int64)
     for i in range(m):
-        y[i] = target.plain[np.int64(entries[a + i] >> HALF)]
+        y[i] = target.plain[target.stride * np.int64(entries[a + i] >> HALF) + target.first]
     ranked, other = np.arange(m), np.empty(m, np.int64)
     width = 1
     while width < m:  # sorted runs of this width, two to one
@@ -148,7 +172,7 @@ class MedianSides(NamedTuple):
 
 
 @inner
-def _sides(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
+def sides_of(target, entries, a, b, order, rank):  # type: ignore[no-untyped-def]
     """The sides of a node with nothing on its left."""
     m = b - a
     rank_rows(target, entries, a, b, order)
@@ -197,7 +221,7 @@ def _by_median(target, entries, a, m, sides, scratch):  # type: ignore[no-untype
 
 
 @inner
-def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
+def move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
     """Bring the node's row p to the left; its draws, w and w y."""
     e = entries[a + p]
     w = _weight(target, e)
@@ -208,16 +232,30 @@ def _move(target, entries, a, m, p, sides):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _worth(target, rules, entries, a, m, n, count, w, z, sides):  # type: ignore[no-untyped-def]
-    """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small."""
-    W, Z = sides.W, sides.Z
+def _worth(target, rules, entries, a, m, n, count, w, z, sides, trend, found):  # type: ignore[no-untyped-def]
+    """−Σ w |y − median| over both sides, with `count` draws and w, z on the left; −∞ where a side is too small, or the medians are not as
+    the column's trend and the node's bounds want them."""
+    W = sides.W
     heavy = w >= rules.min_leaf_weight and W - w >= rules.min_leaf_weight
     if count < rules.min_leaf or n - count < rules.min_leaf or w <= 0.0 or W - w <= 0.0 or not heavy:
         return -np.inf
-    left = _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, w, z, 1)
-    return -(
-        left
-        + _side_cost(target, entries, a, sides.order, sides.weights, sides.sums, 0, sides.whole, m, W - w, Z - z, -1)
+    if trend != 0:
+        of_left, of_right = (
+            _side_median(target, entries, a, m, w, 1, sides),
+            _side_median(target, entries, a, m, W - w, -1, sides),
+        )
+        low, high = min(of_left, of_right), max(of_left, of_right)
+        if (of_right - of_left) * trend < 0.0 or low < found.score[1] or high > found.score[2]:
+            return -np.inf
+    return -side_costs(target, entries, a, m, w, z, sides)
+
+
+@inner
+def side_costs(target, entries, a, m, w, z, sides):  # type: ignore[no-untyped-def]
+    """Σ w |y − median| of both sides, with w, z on the left."""
+    order, weights, sums, whole = sides.order, sides.weights, sides.sums, sides.whole
+    return _side_cost(target, entries, a, order, weights, sums, 0, whole, m, w, z, 1) + _side_cost(
+        target, entries, a, order, weights, sums, 0, whole, m, sides.W - w, sides.Z - z, -1
     )
 
 
@@ -229,8 +267,8 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
     stop, varies = sorted_node(table, entries, a, b, f, scratch)
     if not varies:
         return False
-    m, items, worth, kinds = b - a, scratch.other, scratch.worth, 0
-    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    m, items, worth, kinds, trend = b - a, scratch.other, scratch.worth, 0, table.trend[f]
+    sides = sides_of(target, entries, a, b, scratch.number, scratch.weight)
     if table.levels[f] > 0:
         stop, items, kinds = m, scratch.items, _by_median(target, entries, a, m, sides, scratch)
     for left in range(1 + (stop < m)):
@@ -241,12 +279,14 @@ def absolute_search(target, table, rules, entries, a, b, f, n, word, found, scra
             q = (
                 (stop + i if i < m - stop else i - (m - stop)) if left else i
             )  # what is missing comes first where it goes left
-            t, w, z = _move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
+            t, w, z = move(target, entries, a, m, np.int64(items[q] & LOW32), sides)
             count, wl, zl = count + t, wl + w, zl + z
             if q >= stop:
                 continue
             within = q + 1 < stop and (items[q] >> HALF) == (items[q + 1] >> HALF)
-            worth[q] = -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+            worth[q] = (
+                -np.inf if within else _worth(target, rules, entries, a, m, n, count, wl, zl, sides, trend, found)
+            )
         if kinds == 0:
             keep_item(table, f, items, ZERO, stop, left if stop < m else NONE_MISSING, scratch, found)
         else:
@@ -263,7 +303,7 @@ def _keep_kinds(entries, a, m, n, f, kinds, found, scratch):  # type: ignore[no-
         for i in range(at + 1):
             count += np.int64((entries[a + np.int64(scratch.items[i] & LOW32)] >> QUARTER) & LOW16)
         left = np.int64(scratch.items[at] >> HALF) + 1
-        keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count >= n else 0)
+        keep_sides(found, best, f, scratch.count, left, kinds, 1 if 2 * count > n else 0)
 
 
 @inner
@@ -272,15 +312,15 @@ def _by_random_threshold(target, table, rules, entries, a, b, f, n, word, found,
     cut, high, threshold, left = random_threshold(table, entries, a, b, f, word, scratch.items)
     if cut < 0:
         return False
-    m = b - a
-    sides = _sides(target, entries, a, b, scratch.number, scratch.weight)
+    m, trend = b - a, table.trend[f]
+    sides = sides_of(target, entries, a, b, scratch.number, scratch.weight)
     count, wl, zl = 0, 0.0, 0.0
     for i in range(m):
         code = np.int64(scratch.items[i])
         if code <= cut or (left == 1 and code == table.missing[f]):
-            t, w, z = _move(target, entries, a, m, i, sides)
+            t, w, z = move(target, entries, a, m, i, sides)
             count, wl, zl = count + t, wl + w, zl + z
-    worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides)
+    worth = _worth(target, rules, entries, a, m, n, count, wl, zl, sides, trend, found)
     if beats(worth, found):
         keep_random_threshold(table, found, worth, f, cut, high, threshold, left)
     return True
@@ -295,11 +335,11 @@ def _side_cost(target, entries, a, order, weights, sums, own, whole, m, W, Z, si
 
 
 @jit
-def leaf_medians(target, entries, start, values):  # type: ignore[no-untyped-def]
-    """values[i]: the median of the rows entries[start[i] : start[i + 1]]."""
+def leaf_medians(target, entries, start, values, costs):  # type: ignore[no-untyped-def]
+    """values[i]: the median of the rows entries[start[i] : start[i + 1]], costs[i]: Σ w |y − median| of them."""
     order = np.empty(entries.shape[0], np.int64)
     for i in range(values.shape[0]):
-        values[i] = absolute_cost(target, entries, start[i], start[i + 1], order)[1]
+        costs[i], values[i] = absolute_cost(target, entries, start[i], start[i + 1], order)
 
 
 @jit

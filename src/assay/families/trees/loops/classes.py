@@ -150,7 +150,7 @@ def _best(target, rules, f, squares, W, n, sums, at, found, scratch):  # type: i
         best = greatest(scratch, m)
         if beats(best, found):
             i = first_best(scratch.worth, best)
-            keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] >= n else 0)
+            keep_sides(found, best, f, ranked, i + 1, m, 1 if 2 * scratch.number[i] > n else 0)
     for i in range(m):
         clear(cells, lanes * scratch.place[i], lanes)
     return m > 1

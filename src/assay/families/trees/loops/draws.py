@@ -90,8 +90,9 @@ def random_threshold(table, entries, a, b, f, word, own):  # type: ignore[no-unt
 @inlined
 def keep_random_threshold(table, found, score, f, cut, high, threshold, left):  # type: ignore[no-untyped-def]
     """Remember the split that `random_threshold` drew."""
-    if threshold != threshold:
+    if threshold != threshold:  # all that is there has one value: that is the threshold
         keep(found, score, f, cut, table.missing[f], left)
+        found.score[3] = table.values[table.first[f] + cut]
         return
     cut = _last_below(table.values, table.first[f], cut, high, threshold)
     keep(found, score, f, cut, cut + 1, left)

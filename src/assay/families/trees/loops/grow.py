@@ -32,6 +32,7 @@ from assay.families.trees.loops.arrays import (
     table_pointers,
 )
 from assay.families.trees.loops.kinds import cost, gain, target_pointers, total, weight
+from assay.families.trees.loops.several import SeveralTargets
 from assay.families.trees.loops.sorted_search import SORTED
 from assay.families.trees.loops.splitting import find_split, mark_sides, narrow, part, part_lists, written
 from assay.families.trees.loops.two_words import TwoClassTargets
@@ -103,7 +104,13 @@ def _numbers(target, home, m, own):  # type: ignore[no-untyped-def]
         _copy(target.weight, home, m, own.weight)
 
 
-TEXTS = {TwoClassTargets: _two, ClassTargets: _classes, NumberTargets: _numbers, MedianTargets: _numbers}
+TEXTS = {
+    TwoClassTargets: _two,
+    ClassTargets: _classes,
+    NumberTargets: _numbers,
+    MedianTargets: _numbers,
+    SeveralTargets: _two,  # of which no node is brought near
+}
 
 
 def target_near(target, home, m, own):  # type: ignore[no-untyped-def]
@@ -182,7 +189,7 @@ def grow(
             out_.right[parent] = node
         n, alike = total(rows_of, entries_, a, b, out_.sums, node * channels)
         if parent < 0 and node > 0 and out_.missing[node - 1] == LATER:  # a left child follows its parent
-            out_.missing[node - 1] = 1 if 2 * n >= out_.rows[node - 1] else 0
+            out_.missing[node - 1] = 1 if 2 * n > out_.rows[node - 1] else 0
         out_.rows[node], out_.start[node], out_.other[node] = n, a, c
         out_.feature[node], out_.right[node], out_.missing[node], out_.cut[node], out_.gain[node] = -1, -1, 0, 0.0, 0.0
         if trends:
@@ -205,11 +212,14 @@ def grow(
         many_left = np.int64(LATER)
         if trends or here.missing[found_.place[0]] >= 0:
             left_n, _ = total(rows_of, entries_, a, middle, scratch_.sums, 0)
-            many_left = ONE if 2 * left_n >= n else ZERO
+            many_left = ONE if 2 * left_n > n else ZERO
         sets = written(here, found_, out_, node, sets, many_left)
         out_.gain[node] = won
         if trends:
-            narrow(here, found_, rows_of, out_, node, scratch_.sums, channels, bounds_, 2 * waiting)
+            order, sums = scratch_.number, scratch_.sums
+            narrow(
+                here, found_, rows_of, entries_, a, middle, b, order, out_, node, sums, channels, bounds_, 2 * waiting
+            )
         between = c
         if d > c:
             found_.place[3] = out_.missing[node]

@@ -14,6 +14,13 @@ from assay.families.trees.loops.absolute import MedianTargets, absolute_cost, me
 from assay.families.trees.loops.arrays import ZERO
 from assay.families.trees.loops.classes import classes_counted, classes_scan, classes_search
 from assay.families.trees.loops.numbers import numbers_counted, numbers_search, numbers_total
+from assay.families.trees.loops.several import (
+    SeveralTargets,
+    several_cost,
+    several_gain,
+    several_search,
+    several_total,
+)
 from assay.families.trees.loops.sorted_search import numbers_ceiling, numbers_listed, two_ceiling, two_listed, unpacked
 from assay.families.trees.loops.two_classes import two_counted, two_gain, two_search, two_total
 from assay.families.trees.loops.two_words import TwoClassTargets
@@ -63,13 +70,38 @@ def _medians_cost(target, rules, entries, a, b, order):  # type: ignore[no-untyp
 @jit(inline="always")
 def _medians_pointers(t):  # type: ignore[no-untyped-def]
     return MedianTargets(
-        data_pointer(t.value), data_pointer(t.weight), data_pointer(t.plain), t.weighted, t.unit, t.offset, t.factor
+        data_pointer(t.value),
+        data_pointer(t.weight),
+        data_pointer(t.plain),
+        t.weighted,
+        t.unit,
+        t.offset,
+        t.factor,
+        t.stride,
+        t.first,
+    )
+
+
+@jit(inline="always")
+def _several_pointers(t):  # type: ignore[no-untyped-def]
+    return SeveralTargets(
+        data_pointer(t.value),
+        data_pointer(t.weight),
+        data_pointer(t.kind),
+        t.weighted,
+        t.classes,
+        t.targets,
+        t.channels,
+        data_pointer(t.scale),
+        data_pointer(t.real),
+        data_pointer(t.offset),
+        t.factor,
     )
 
 
 @jit
 def _no_lists(target, table, rules, lists, a, m, n, sums, at, f, found, scratch):  # type: ignore[no-untyped-def]
-    """Medians are found node by node, never from lists."""
+    """Medians, and the splits of several targets, are found node by node, never from lists."""
 
 
 @jit
@@ -85,18 +117,23 @@ def _classes_listed(target, table, rules, lists, a, m, n, sums, at, f, found, sc
 
 @jit
 def _never_counted(target, table, rules, n, sums, at, f, counts, first, found, scratch):  # type: ignore[no-untyped-def]
-    """Medians do not follow from counts."""
+    """Medians do not follow from counts, and several targets are never counted."""
     return False
 
 
 @jit(inline="always")
-def _no_mean(target, sums, at):  # type: ignore[no-untyped-def]
+def _no_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
     return 0.0
 
 
 @jit(inline="always")
-def _numbers_mean(target, sums, at):  # type: ignore[no-untyped-def]
+def _mean_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
     return np.float64(sums[at + 1]) / np.float64(sums[at])
+
+
+@jit
+def _median_answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
+    return absolute_cost(target, entries, a, b, order)[1]
 
 
 @jit(inline="always")
@@ -124,7 +161,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         two_search,
         two_gain,
         _no_cost,
-        _no_mean,
+        _no_answer,
         _two_weight,
         two_listed,
         two_counted,
@@ -136,7 +173,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         classes_search,
         classes_gain,
         _no_cost,
-        _no_mean,
+        _no_answer,
         _classes_weight,
         _classes_listed,
         classes_counted,
@@ -148,7 +185,7 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         numbers_search,
         numbers_gain,
         _no_cost,
-        _numbers_mean,
+        _mean_answer,
         _numbers_weight,
         numbers_listed,
         numbers_counted,
@@ -160,7 +197,19 @@ TEXTS: dict[type, tuple[Any, ...]] = {
         medians_search,
         medians_gain,
         _medians_cost,
-        _numbers_mean,
+        _median_answer,
+        _numbers_weight,
+        _no_lists,
+        _never_counted,
+        _no_ceiling,
+    ),
+    SeveralTargets: (
+        _several_pointers,
+        several_total,
+        several_search,
+        several_gain,
+        several_cost,
+        _no_answer,
         _numbers_weight,
         _no_lists,
         _never_counted,
@@ -195,9 +244,9 @@ def cost(target, rules, entries, a, b, order):  # type: ignore[no-untyped-def]
     return TEXTS[type(target)][4](target, rules, entries, a, b, order)
 
 
-def mean(target, sums, at):  # type: ignore[no-untyped-def]
-    """The mean of a node's numbers, in the units of its sums."""
-    return TEXTS[type(target)][5](target, sums, at)
+def answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
+    """What the rows entries[a : b] would be answered with, where columns may have trends: their mean, in the units of their sums, or their median."""
+    return TEXTS[type(target)][5](target, entries, a, b, order, sums, at)
 
 
 def weight(target, n, sums, at):  # type: ignore[no-untyped-def]
@@ -255,10 +304,10 @@ if not config.DISABLE_JIT:
         text = _texts(target)[4]
         return lambda target, rules, entries, a, b, order: text(target, rules, entries, a, b, order)
 
-    @overload(mean)
-    def _mean(target, sums, at):  # type: ignore[no-untyped-def]
+    @overload(answer)
+    def _answer(target, entries, a, b, order, sums, at):  # type: ignore[no-untyped-def]
         text = _texts(target)[5]
-        return lambda target, sums, at: text(target, sums, at)
+        return lambda target, entries, a, b, order, sums, at: text(target, entries, a, b, order, sums, at)
 
     @overload(weight)
     def _weight(target, n, sums, at):  # type: ignore[no-untyped-def]

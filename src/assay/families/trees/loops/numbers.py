@@ -119,7 +119,7 @@ def best_categories(target, rules, f, n, tot, at, found, scratch):  # type: igno
     best = greatest(scratch, count)
     if beats(best, found):
         i = first_best(scratch.worth, best)
-        keep_sides(found, best, f, ranked, i + 1, count, 1 if 2 * number[i] >= n else 0)
+        keep_sides(found, best, f, ranked, i + 1, count, 1 if 2 * number[i] > n else 0)
     return True
 
 

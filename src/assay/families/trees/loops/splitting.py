@@ -24,12 +24,12 @@ from assay.families.trees.loops.arrays import (
 )
 from assay.families.trees.loops.candidates import SLACK
 from assay.families.trees.loops.kinds import (
+    answer,
     ceiling,
     cost,
     counted,
     gain,
     listed,
-    mean,
     search,
     target_pointers,
     total,
@@ -185,21 +185,21 @@ def written(table, found, out, node, sets, many_left):  # type: ignore[no-untype
 
 
 @inner
-def narrow(table, found, target, out, node, left_sums, channels, bounds, top):  # type: ignore[no-untyped-def]
-    """bounds[top:]: of the right child, then of the left one, where the split's column has a trend."""
+def narrow(table, found, target, entries, a, middle, b, order, out, node, left_sums, channels, bounds, top):  # type: ignore[no-untyped-def]
+    """bounds[top:]: of the right child, then of the left one, whose rows are entries[a : middle], where the split's column has a trend."""
     low, high = found.score[1], found.score[2]
     for child in range(2):
         bounds[top + 2 * child], bounds[top + 2 * child + 1] = low, high
     trend = table.trend[found.place[0]] if found.place[4] == 0 else 0
     if trend == 0:
         return
-    left = min(max(mean(target, left_sums, 0), low), high)
+    left = min(max(answer(target, entries, a, middle, order, left_sums, 0), low), high)
     for c in range(channels):
         left_sums[c] = out.sums[node * channels + c] - left_sums[c]
-    right = min(max(mean(target, left_sums, 0), low), high)
-    middle = 0.5 * (left + right)
-    bounds[top + (0 if trend > 0 else 1)] = middle
-    bounds[top + (3 if trend > 0 else 2)] = middle
+    right = min(max(answer(target, entries, middle, b, order, left_sums, 0), low), high)
+    between = 0.5 * (left + right)
+    bounds[top + (0 if trend > 0 else 1)] = between
+    bounds[top + (3 if trend > 0 else 2)] = between
 
 
 @inner
@@ -323,13 +323,18 @@ def write_split(table, found, out, many_left):  # type: ignore[no-untyped-def]
 
 
 @jit
-def child_bounds(target, table, found, out, left_sums, bounds):  # type: ignore[no-untyped-def]
-    """bounds (2, 2): of the right child and of the left one of node 0 of `out`."""
+def child_bounds(target, table, found, entries, begin, middle, end, order, out, left_sums, bounds):  # type: ignore[no-untyped-def]
+    """bounds (2, 2): of the right child and of the left one, whose rows are entries[begin : middle], of node 0 of `out`."""
     channels = out.sums.shape[1]
     narrow(
         table_pointers(table),
         found_pointers(found),
         target_pointers(target),
+        data_pointer(entries),
+        begin,
+        middle,
+        end,
+        data_pointer(order),
         grown_pointers(out),
         ZERO,
         data_pointer(left_sums),

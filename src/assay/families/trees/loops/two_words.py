@@ -125,7 +125,7 @@ def best_categories(rules, f, n, s, xlogx, found, scratch):  # type: ignore[no-u
     best = score_words(scratch.running, scratch.worth, m, n, s, rules.criterion, xlogx, rules.min_leaf)
     if beats(best, found):
         at = first_best(scratch.worth, best)
-        keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) >= n else 0)
+        keep_sides(found, best, f, ranked, at + 1, m, 1 if 2 * np.int64(scratch.running[at] >> HALF) > n else 0)
     return True
 
 

@@ -41,7 +41,7 @@ def times_of(entry):  # type: ignore[no-untyped-def]
 
 
 @jit(inline="always")
-def _xlogx(x):  # type: ignore[no-untyped-def]
+def xlogx(x):  # type: ignore[no-untyped-def]
     return x * np.log(x) if x > 0.0 else 0.0
 
 
@@ -51,7 +51,7 @@ def _side(criterion, W, Z, unit, offset):  # type: ignore[no-untyped-def]
     if criterion == POISSON:
         Y = Z * unit + offset * W
         return Y * np.log(Y / W) if Y > 0.0 else -np.inf
-    return _xlogx(Z) + _xlogx(W - Z) - _xlogx(W)
+    return xlogx(Z) + xlogx(W - Z) - xlogx(W)
 
 
 @jit(inline="always")

@@ -1,0 +1,1 @@
+"""The nearest centroid: a point for each class. Shape: one fold."""
