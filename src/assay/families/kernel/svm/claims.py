@@ -82,9 +82,13 @@ def svr_claims(model: Any) -> tuple[Claim, ...]:
 
 
 def _nu(model: Any, witness: dict[str, Any]) -> Claim:
+    nu = f"nu = {witness['nu']:g}"
     statement = (
-        f"the multipliers add up to nu = {witness['nu']:g} times their bounds, so this is the machine of nu, and its gap that of the problem with "
-        "nu: at most this share of the rows' weight lies beyond the margin (or tube), and at least this share has multipliers"
+        f"the multipliers add up to {nu} times their bounds, so that the gap is that of the problem with nu: at least this share of the rows' "
+        "weight has multipliers (and of the exact solution at most this share lies within the margin)"
+        if "scheme" in witness
+        else f"the multipliers add up to {nu} times their bounds, or to less where what is missing, times epsilon_, is within the gap, so that the gap "
+        "is that of the problem with nu (of whose exact solution at most this share of the rows' weight lies outside of the tube)"
     )
     return Claim("nu", statement, _proved(model), "kernel_nu", float(witness["nu"]), float(model.tol), witness=witness)
 

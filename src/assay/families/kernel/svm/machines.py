@@ -79,7 +79,9 @@ class ClassMachine(KernelMachine, Classifier):
     def _labels(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> Labels:
         if self.decision_function_shape == "ovo" and (self.break_ties or self.multi_class == "ovr"):
             other = "break_ties=True" if self.break_ties else "multi_class='ovr'"
-            raise ParameterError(f"SVC: {other} needs a number a class: leave decision_function_shape at 'ovr'.")
+            raise ParameterError(
+                f"{type(self).__name__}: {other} needs a number a class: leave decision_function_shape at 'ovr'."
+            )
         return self._classes_of(engine, rows, afresh, classes)
 
     def _tasks(self, kernel: Kernel, given: MachineRows) -> list[DualTask]:

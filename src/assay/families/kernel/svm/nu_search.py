@@ -27,6 +27,7 @@ INNER = 0.2  # of tol: what each of them is solved to
 GREATEST, LEAST = 1e7, 1e-14  # prices
 CLOSE = 1e-6  # relative: machines so near each other are solved closer
 CLOSEST = 1e-10
+FEW = 0.1  # of tol: what may be missing of the multipliers
 
 
 class NuProblem(NamedTuple):
@@ -96,7 +97,7 @@ class NuRun:
         problem = NuProblem(p, self.nu * float(p.upper[:n].sum()), self.classes)
         least, names = math.inf, np.empty(0, dtype=np.int64)
         for count, (found, at, f) in enumerate(self._search(problem, plan, side_by_side), 1):
-            if found.gap <= least:
+            if number not in self.numbers or found.gap <= least:
                 least, self.numbers[number] = found.gap, at
             yield DualState(
                 count, found.alpha, f, found.intercept, found.primal, found.dual, found.gap, names, len(found.alpha)
@@ -110,7 +111,7 @@ class NuRun:
     def _search(self, nu: NuProblem, plan: SolverPlan, side_by_side: int) -> Iterator[tuple[Solved, float, Floats]]:
         low: _Tried | None = None
         high: _Tried | None = None
-        number, tol, start = self.first, INNER * plan.tol, None
+        number, tol, start, mixed = self.first, INNER * plan.tol, None, False
         for _ in range(MOST):
             tried = self._tried(nu, number, start, plan._replace(tol=tol), side_by_side)
             start = tried.unit
@@ -121,10 +122,15 @@ class NuRun:
                 f = nu.values(unit)
                 guess = nu.best_number(f)
                 at = guess if guess == guess else tried.number
+                at = 0.0 if low is None else at  # no tube is left
                 found = measured_anew(nu.at(at), unit * nu.scale(at), plan.tol)
                 if not self.classes and found.primal > 0:  # what is missing of the sum costs ε each
                     missing = max(0.0, nu.total - float(np.abs(nu.problem.coefficients(unit)).sum()))
-                    found = found._replace(gap=found.gap + at * missing / found.primal)
+                    short = at * missing / found.primal
+                    found = found._replace(
+                        gap=max(found.gap + short, 2.0 * plan.tol if short > FEW * plan.tol else 0.0)
+                    )
+                mixed = True
                 yield found, at, f * nu.scale(at)
                 if found.gap <= plan.tol:
                     return
@@ -134,8 +140,12 @@ class NuRun:
                 tol, low, high = 0.1 * tol, None, None
             after = self._next(number, guess, low, high)
             if after is None:
-                return
+                break
             number = after
+        if not mixed:  # multipliers that never add up to enough prove nothing
+            alpha = tried.unit * nu.scale(tried.number)
+            found = measured_anew(nu.at(tried.number), alpha, plan.tol)
+            yield found._replace(gap=math.inf), tried.number, nu.values(alpha)
 
     def _tried(self, nu: NuProblem, number: float, start: Floats | None, plan: SolverPlan, side_by_side: int) -> _Tried:
         problem, scale, best = nu.at(number), nu.scale(number), BestState()
