@@ -19,6 +19,7 @@ WORKLOADS = [
     "naive_bayes",
     "discriminant",
     "lasso",
+    "errors",
     "least_squares",
     "linear_models",
     "trees",

@@ -179,6 +179,13 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "linear-svc": [{}, {"params": {"loss": "hinge", "class_weight": "balanced"}, "tolerance": 1e-6, "data": pairs}],
     "huber": [{"params": {"tol": 1e-9}, "tolerance": 1e-5}],
     "linear-svr": [{"params": {"epsilon": 0.1}, "tolerance": 1e-6}],
+    "sgd": [
+        {"params": {"max_iter": 20, "tol": None}},
+        {"params": {"loss": "log_loss", "average": True, "max_iter": 5, "tol": None}, "data": pairs},
+    ],
+    "sgd-regressor": [{"params": {"max_iter": 20, "tol": None, "eta0": 1e-3}}],
+    "passive-aggressive": [{"params": {"max_iter": 20, "tol": None, "C": 0.1}}],
+    "passive-aggressive-regressor": [{"params": {"max_iter": 20, "tol": None, "C": 0.1}}],
     "quantile-regressor": [{"params": {"alpha": 0.01, "quantile": 0.7}, "tolerance": 1e-6}],
     "erm": [{}, {"params": {"loss": "softmax", "penalty": "elasticnet"}, "tolerance": 1e-5}],
     "rectangle": [

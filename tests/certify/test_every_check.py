@@ -100,6 +100,7 @@ TAMPERED = {
     "separating_weights": ["coef", "intercept"],
     "shap_adds_up": ["base", "values"],
     "small_slope": ["coef", "objective", "tolerance"],
+    "stochastic_risk": ["coef", "objective", "strengths"],
     "tree_best_splits": ["cut", "feature", "least_rows", "nodes"],
     "tree_gains": ["cut", "feature", "gain", "nodes"],
     "tree_leaves": ["cut", "feature", "leaf", "table"],

@@ -85,6 +85,7 @@ FREE: dict[str, Any] = {
     "Cs": _strengths,
     "alpha": lambda rng, classes, d: one_of(rng, 0.0, 1e-10, 0.5, 1e6, rng.random(d).tolist()),
     "alphas": _strengths,
+    "average": lambda rng, classes, d: one_of(rng, True, False, 10),
     "binarize": None,
     "categorical_features": lambda rng, classes, d: [int(rng.integers(d))],
     "class_prior": _priors,

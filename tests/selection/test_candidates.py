@@ -39,8 +39,12 @@ def test_every_registered_class_takes_part_as_classifier_or_regressor_or_says_wh
         assert seen | named == set(REGISTRY)
         assert not any(e.name in named for classes in (2, 0) for e in candidates(schema, classes)[0])
         for n in named:
-            classes = 2 if spaces[n][0] is not None else 0
-            assert n in names(schema, classes, only=[n])
+            classes, space = (2, spaces[n][0]) if spaces[n][0] is not None else (0, spaces[n][1])
+            if space.unfit is None:
+                assert n in names(schema, classes, only=[n])
+            else:
+                with pytest.raises(ParameterError, match=space.unfit):
+                    names(schema, classes, only=[n])
 
 
 def test_a_class_that_cannot_use_the_columns_says_so():

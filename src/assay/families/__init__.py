@@ -42,9 +42,13 @@ if TYPE_CHECKING:
     from assay.families.linear.linear_svc import LinearSVC as LinearSVC
     from assay.families.linear.logistic import LogisticRegression as LogisticRegression
     from assay.families.linear.logistic_cv import LogisticRegressionCV as LogisticRegressionCV
+    from assay.families.linear.passive_aggressive import PassiveAggressiveClassifier as PassiveAggressiveClassifier
+    from assay.families.linear.passive_aggressive import PassiveAggressiveRegressor as PassiveAggressiveRegressor
     from assay.families.linear.ridge import RidgeClassifier as RidgeClassifier
     from assay.families.linear.ridge import RidgeClassifierCV as RidgeClassifierCV
     from assay.families.linear.ridge import RidgeCV as RidgeCV
+    from assay.families.linear.sgd import SGDClassifier as SGDClassifier
+    from assay.families.linear.sgd import SGDRegressor as SGDRegressor
     from assay.families.linear.straight import LinearSVR as LinearSVR
     from assay.families.linear.straight import QuantileRegressor as QuantileRegressor
     from assay.families.naive_bayes.complement import ComplementNB as ComplementNB
@@ -105,6 +109,10 @@ REGISTRY: dict[str, str] = {
     "huber": "assay.families.linear.huber:HuberRegressor",
     "linear-svr": "assay.families.linear.straight:LinearSVR",
     "quantile-regressor": "assay.families.linear.straight:QuantileRegressor",
+    "sgd": "assay.families.linear.sgd:SGDClassifier",
+    "sgd-regressor": "assay.families.linear.sgd:SGDRegressor",
+    "passive-aggressive": "assay.families.linear.passive_aggressive:PassiveAggressiveClassifier",
+    "passive-aggressive-regressor": "assay.families.linear.passive_aggressive:PassiveAggressiveRegressor",
     "erm": "assay.families.linear.erm:ERM",
     "decision-tree": "assay.families.trees.estimators:DecisionTreeClassifier",
     "tree-regressor": "assay.families.trees.estimators:DecisionTreeRegressor",

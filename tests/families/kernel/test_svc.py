@@ -215,3 +215,14 @@ def test_a_hard_margin_survives_its_file(tmp_path):
     assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
     assert np.all(np.isinf(again.upper_))
     assert again.certificate_.verify(X, y, w).holds
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_weights_of_a_linear_kernel_cannot_be_written_to(sparse):
+    from scipy.sparse import csr_array
+
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 2.0]])
+    model = assay.SVC(kernel="linear").fit(csr_array(X) if sparse else X, [0, 0, 1, 1])
+    assert model.coef_.shape == (1, 2)
+    with pytest.raises((RuntimeError, ValueError), match="read-only"):
+        model.coef_[0, 0] = 0.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from families.linear.test_elastic_net import table
@@ -9,6 +11,8 @@ from sklearn import linear_model as theirs
 from sklearn.model_selection import StratifiedKFold
 
 import assay
+from assay.certify import Certificate
+from assay.errors import ParameterError
 
 ALPHAS = np.logspace(-3, 3, 9)
 KINDS = ["plain", "far from zero", "unscaled", "duplicates"]
@@ -91,6 +95,24 @@ def test_logistic_regression_chooses_as_scikit_learn_does(K, tmp_path):
     for model in (ours, given):
         model.save(tmp_path / "m.assay")
         assert assay.load(tmp_path / "m.assay").certificate_.verify(X, labels).holds
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_log_loss_of_folds_is_that_of_scikit_learn_and_is_verified(K):
+    X, y = table("plain", 150, 6)
+    labels = classes_of(y, K)
+    same = {"Cs": [0.1, 1.0, 10.0], "scoring": "neg_log_loss", "cv": 3, "use_legacy_attributes": False}
+    ours = assay.LogisticRegressionCV(**same, tol=1e-9).fit(X, labels)
+    peer = theirs.LogisticRegressionCV(**same, tol=1e-9, max_iter=10_000, l1_ratios=(0,)).fit(X, labels)
+    assert ours.C_ == peer.C_
+    assert np.allclose(ours.scores_, peer.scores_, rtol=1e-5)
+    assert ours.certificate_.verify(X, labels).holds
+    claim = ours.certificate_.claims[-1]
+    assert "the least log loss" in claim.statement
+    wrong = dataclasses.replace(claim, witness={**claim.witness, "errors": claim.witness["errors"] * 1.001})
+    assert not Certificate((wrong,), ours.predict, None, None).verify(X, labels).holds
+    with pytest.raises(ParameterError, match="scoring='f1'"):
+        assay.LogisticRegressionCV(scoring="f1").fit(X, labels)
 
 
 def test_classes_that_are_not_balanced_alike_in_all_folds_are_verified():

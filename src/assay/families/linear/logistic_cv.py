@@ -9,7 +9,7 @@ import numpy as np
 
 from assay.certify import Claim
 from assay.certify.claim import Coverage
-from assay.engines import Engine, Rows
+from assay.engines import Engine, Rows, targets_of
 from assay.estimator.estimator import Estimator
 from assay.estimator.layout import Fact, Layout, Tensor
 from assay.estimator.params import CLASS_WEIGHT, N_JOBS, Choice, Free, Range, Several, attribute, param
@@ -36,10 +36,10 @@ CHOSEN: Layout = {
     "l1_ratio_": Fact(float, low=0, doc="the chosen share of ‖w‖₁ in the penalty"),
     "ratios_": Tensor(("r",), low=0, high=1, doc="the shares of ‖w‖₁ that were tried"),
     "strengths_": Tensor(("r", "a"), low=0, doc="the values of C that were tried, rising, of each share"),
-    "fold_errors_": Tensor(("r", "a", "f"), low=0, doc="the share of rows of each fold that the fits without it got wrong"),
+    "fold_errors_": Tensor(("r", "a", "f"), low=0, doc="the share of rows of each fold that the fits without it got wrong; of scoring='neg_log_loss' the mean log loss"),
     "fold_weights_": Tensor(("f", "m", "e"), doc="the weights (w_1, …, w_d, b) of the fit without each fold, at the choice"),
     "folds_": Tensor(("n",), dtype="<i8", low=-1, optional=True, doc="the fold of each row, where cv did not just say how many; -1: weight zero"),
-    "cv_error_": Fact(float, low=0, doc="the mean share of errors over all folds, at the choice"),
+    "cv_error_": Fact(float, low=0, doc="the mean error over all folds, at the choice"),
     "sure_": SURE,
 }  # fmt: skip
 
@@ -47,7 +47,7 @@ CHOSEN: Layout = {
 class LogisticRegressionCV(LinearClassifier):
     """Logistic regression whose penalty is chosen by cross-validation. Shape: repeated fold.
 
-        C = argmin 1/k Σ_f share of fold f that the fit without it gets wrong,    then logistic regression with C on all rows
+        C = argmin 1/k Σ_f share of fold f that the fit without it gets wrong (or its log loss),    then logistic regression with C on all rows
 
     Folds have about the same share of each class. `C_`, `scores_` and so on are those of scikit-learn with
     `use_legacy_attributes=False`.
@@ -87,7 +87,7 @@ class LogisticRegressionCV(LinearClassifier):
     fit_intercept: bool = FIT_INTERCEPT
     cv: Any = CV
     dual: bool = param("accepted for scikit-learn's sake; it changes nothing", default=False)
-    scoring: str | None = param("what is compared; None: the share of rows predicted rightly", default=None, check=Choice(("accuracy",), words=(None,)))  # fmt: skip
+    scoring: str | None = param("what is compared: the share of rows predicted rightly (None as well), or the mean log of the probability of the right class", default=None, check=Choice(("accuracy", "neg_log_loss"), words=(None,)))  # fmt: skip
     solver: str = param("how the minimum is found, as in LogisticRegression", default="auto", check=Choice((*OURS, *THEIRS)))  # fmt: skip
     tol: float = param("relative duality gap at which a fit is done", default=1e-6, check=Range(low=0, high=1))
     max_iter: int = param("most iterations of the solver; a fit that ends there warns", default=1000, check=Range(int, low=1))  # fmt: skip
@@ -96,6 +96,7 @@ class LogisticRegressionCV(LinearClassifier):
     refit: bool = param("only True is supported: the weights are those of a fit on all rows", default=True, check=Free("True", check=lambda given: given is True))  # fmt: skip
     intercept_scaling: float = param("s of solver='liblinear', which adds ½(b/s)² to the penalty, as in LogisticRegression", default=1.0, check=Range(low=0, open_low=True))  # fmt: skip
     random_state: Any = RANDOM
+    use_legacy_attributes: Any = param("accepted for scikit-learn's sake: attributes are those of False", default=False, check=Free("False", words=("warn",), check=lambda given: given is False))  # fmt: skip
     n_jobs: int | None = N_JOBS
 
     C_: float = attribute()
@@ -124,9 +125,10 @@ class LogisticRegressionCV(LinearClassifier):
 
     @property
     def scores_(self) -> Floats:
-        """The share of rows predicted rightly, (n_folds, n_l1_ratios, n_cs)."""
+        """`scoring` on each fold of the fits without it, (n_folds, n_l1_ratios, n_cs)."""
         self._check_fitted()
-        return np.moveaxis(1.0 - self.fold_errors_, 2, 0)
+        best = 0.0 if self._fitted_with["scoring"] == "neg_log_loss" else 1.0
+        return np.moveaxis(best - self.fold_errors_, 2, 0)
 
     def _objective(self, n_classes: int) -> Objective:
         chosen = self._plain().set_params(C=getattr(self, "C_", 1.0), l1_ratio=getattr(self, "l1_ratio_", 0.0))
@@ -160,7 +162,7 @@ class LogisticRegressionCV(LinearClassifier):
             for r, ratio in enumerate(ratios):
                 settings = [{"C": float(C), "l1_ratio": float(ratio)} for C in Cs]
                 for a, fit in enumerate(plain.fit_each(fit_on, settings)):
-                    errors[r, a, f] = 1.0 - fit.score(held_out)
+                    errors[r, a, f] = self._error_of(fit, held_out)
                     kept[r, a, f] = fit._weights()
                     gaps[r, a, f] = fit.gap_.max()
         mean = errors.mean(axis=2)
@@ -170,8 +172,17 @@ class LogisticRegressionCV(LinearClassifier):
         self.sure_ = bool(gaps[r, a].max() <= self.tol <= LOOSEST)
         self.fold_weights_ = weights_of_folds(self, [kept[r, a, f] for f in range(k)])
 
+    def _error_of(self, fit: LogisticRegression, held_out: Rows) -> float:
+        """What a fit without a fold gets wrong of it."""
+        if self.scoring != "neg_log_loss":
+            return 1.0 - fit.score(held_out)
+        y, w = targets_of(held_out)
+        codes = np.searchsorted(fit.classes_, y)
+        return float(np.average(-fit.predict_log_proba(held_out)[np.arange(len(codes)), codes], weights=w))
+
     def _make_claims(self) -> tuple[Claim, ...]:
-        choice = cross_validation_claim(self._objective(len(self.classes_)), self, "C", "share of errors")
+        error = "log loss" if self.scoring == "neg_log_loss" else "share of errors"
+        choice = cross_validation_claim(self._objective(len(self.classes_)), self, "C", error)
         return (*super()._make_claims(), choice)
 
     def to_record(self) -> Record:

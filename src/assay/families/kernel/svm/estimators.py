@@ -329,7 +329,8 @@ class SVC(KernelMachine, Classifier):
         """(P, d): w of each problem of a linear kernel."""
         self._check_linear()
         w: Floats = shown(self, self._linear_weights().astype(np.float64))
-        w.flags.writeable = False  # it is made of the multipliers: nothing would come of writing to it
+        numbers: Any = w if isinstance(w, np.ndarray) else w.data  # of sparse rows a sparse matrix
+        numbers.flags.writeable = False  # they are made of the multipliers: nothing would come of writing to them
         return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:
@@ -461,7 +462,8 @@ class SVR(KernelMachine, Regressor):
         """(1, d): w of a linear kernel."""
         self._check_linear()
         w: Floats = shown(self, self._linear_weights().astype(np.float64))
-        w.flags.writeable = False  # it is made of the multipliers: nothing would come of writing to it
+        numbers: Any = w if isinstance(w, np.ndarray) else w.data  # of sparse rows a sparse matrix
+        numbers.flags.writeable = False  # they are made of the multipliers: nothing would come of writing to them
         return w
 
     def _weights(self, Z: Array, coef: Array | None = None) -> Array:

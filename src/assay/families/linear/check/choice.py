@@ -51,7 +51,9 @@ def check_cross_validation(claim: Claim, rows: CheckedRows, predict: Any) -> Ver
     folds = np.asarray(w["folds"]) if "folds" in w else (strata_of if labels else folds_of)(claim, rows, k)
     sizes, tolerance = np.ones(k), float(w["tolerance"])
     for f in range(k):
-        found, size, room = (_share_wrong if labels else _mean_square)(claim, rows, folds == f, weights[f])
+        found, size, room = (_mean_square if not labels else ERRORS_OF_CLASSES[w["error"]])(
+            claim, rows, folds == f, weights[f]
+        )
         sizes[f] = size if _weighted(rows) and w["error"] == "mean square error" else 1.0
         if not abs(found - errors[r, a, f]) <= room:
             return _no(claim, f"the fit without fold {f} has an error of {found:.6g} on it")
@@ -119,6 +121,23 @@ def _share_wrong(claim: Claim, rows: CheckedRows, there: Array, W: Floats) -> tu
         off = Z.argmax(axis=1) != codes_of(block.y, claim.witness["classes"])
         wrong, total, open_ = wrong + float(c @ off), total + float(c.sum()), open_ + float(c @ near)
     return wrong / total, total, open_ / total + 1e-12
+
+
+def _log_loss(claim: Claim, rows: CheckedRows, there: Array, W: Floats) -> tuple[float, float, float]:
+    """The mean −log p(y | x) of some rows, by weight: log Σ exp of the scores, less that of the row's own class."""
+    loss = total = 0.0
+    for block in rows.blocks():
+        assert block.y is not None
+        c = np.where(there[block.start : block.start + len(block.y)], 1.0 if block.w is None else block.w, 0.0)
+        Z = times(block.X, W[:, :-1].T) + W[:, -1]
+        Z = np.column_stack([np.zeros(len(Z)), Z[:, 0]]) if len(W) == 1 else Z
+        Z = Z - Z.max(axis=1, keepdims=True)
+        own = Z[np.arange(len(Z)), codes_of(block.y, claim.witness["classes"])]
+        loss, total = loss + float(c @ (np.log(np.exp(Z).sum(axis=1)) - own)), total + float(c.sum())
+    return loss / total, total, NEAR * (1e-3 + loss / total)
+
+
+ERRORS_OF_CLASSES = {"share of errors": _share_wrong, "log loss": _log_loss}
 
 
 def strata_of(claim: Claim, rows: CheckedRows, k: int) -> Array:
