@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block
-from assay.families.linear.problem import DIFFERENCES, PosedProblem, about_centre, about_zero, terms_of_scores
+from assay.families.linear.problem import DIFFERENCES, MET, PosedProblem, about_centre, about_zero, terms_of_scores
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.terms import MARGIN, PINBALL, SQUARED_TUBE, TUBE, Surrogate, sides_of
@@ -188,11 +188,12 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
 
 def _but_for_rounding(problem: Problem, at: Iterate, w: Floats) -> Iterate:
     """The answer with a gap that lets pass what the rounding of errors may add to a sum of straight losses: of a perfect fit that is all of it."""
-    lost = problem.fold(partial(_rounding_of_errors, w, problem.centre), float.__add__)
+    lost = problem.fold(partial(_rounding_of_errors, w, problem.centre, abs(problem.reach.target)), float.__add__)
     return at._replace(gap=max(0.0, at.gap - lost / at.objective) if np.isfinite(at.gap) else at.gap)
 
 
-def _rounding_of_errors(w: Floats, centre: Floats, block: Block) -> float:
+def _rounding_of_errors(w: Floats, centre: Floats, target: float, block: Block) -> float:
+    """Of scores, but no more than some roundings of the target: what weights lose that are large and cancel is their loss."""
     assert block.y is not None
     room = (
         (len(w) + 3)
@@ -200,6 +201,7 @@ def _rounding_of_errors(w: Floats, centre: Floats, block: Block) -> float:
         / 2
         * (np.abs(block.y) + np.abs(rows_from(block.X, centre)) @ np.abs(w[:-1]) + abs(float(w[-1])))
     )
+    room = np.minimum(room, 0.5 * MET * (len(w) + 2) * EPS * (np.abs(block.y) + target))
     return float(room.sum() if block.w is None else block.w @ room)
 
 
