@@ -181,7 +181,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
     "linear-svr": [{"params": {"epsilon": 0.1}, "tolerance": 1e-6}],
     "sgd": [
         {"params": {"max_iter": 20, "tol": None}},
-        {"params": {"loss": "log_loss", "average": True, "max_iter": 5, "tol": None}, "data": pairs},
+        {"params": {"loss": "log_loss", "alpha": 0.1, "average": True, "max_iter": 5, "tol": None}, "data": pairs},
     ],
     "sgd-regressor": [{"params": {"max_iter": 20, "tol": None, "eta0": 1e-3}}],
     "passive-aggressive": [{"params": {"max_iter": 20, "tol": None, "C": 0.1}}],

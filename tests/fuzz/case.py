@@ -74,7 +74,7 @@ def draw_case(seed: int, name: str | None = None) -> Case:
     table = draw_table(
         rng, kind, classes=classifies, missing=cls.takes_missing, sparse=cls.takes_sparse, positive=positive
     )
-    table = several(rng, table) if cls.multi_output and maybe(rng, 0.2) else table
+    table = several(rng, table) if cls.multi_output is True and maybe(rng, 0.2) else table
     d = table.X.shape[1]
     drawn = draw_setting(rng, name, np.unique(table.y) if classifies else np.arange(0), d)
     kept = {key: value for key, value in params.items() if key == "loss"}

@@ -222,6 +222,8 @@ def difference(model: Any, known: HonestFile) -> str:
         found = answers_of(model, known.X)
     except AssayError:
         return "rows that the model cannot answer"
+    if found.shape == (*known.answers.shape, 1):  # of one target, whether it is a column or a table of one
+        found = found[:, 0]
     if found.dtype.kind != "f" or found.shape != known.answers.shape:
         return "" if np.array_equal(found, known.answers) else "other answers"
     scale = float(np.abs(known.answers).max()) or 1.0

@@ -1,4 +1,4 @@
-"""Linear models by a loss and a penalty against minima found another way: L-BFGS on rescaled columns, or a linear program.
+"""Linear models by a loss and a penalty against minima found another way: L-BFGS on rescaled columns, a linear program, or pairs.
 
 A point with a lower objective than the claim allows for refutes it, however it was found; objectives are summed in 80 bits.
 """
@@ -6,18 +6,30 @@ A point with a lower objective than the claim allows for refutes it, however it 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 from fuzz.case import Case
-from fuzz.kernel_optima import bracket
+from fuzz.kernel_optima import multipliers
 from scipy.optimize import linprog, minimize
 
 Problem = tuple[str, str]
 LONG = np.longdouble
 SAME = 1e-7
 TINY = LONG(1e-300)  # below which objectives are zero to a checker
+STRAIGHT = ("hinge", "perceptron", "pinball", "epsilon insensitive")
+METS = 512  # roundings of a target, at most
+#: losses as stochastic gradient descent calls them
+CALLED = {
+    "log_loss": "log",
+    "squared_hinge": "squared hinge",
+    "modified_huber": "modified huber",
+    "squared_error": "squared",
+    "epsilon_insensitive": "epsilon insensitive",
+    "squared_epsilon_insensitive": "squared epsilon insensitive",
+}
 
 
 class Posed(NamedTuple):
@@ -71,6 +83,11 @@ def losses(name: str, z: np.ndarray, t: np.ndarray, delta: float) -> tuple[np.nd
         "log": lambda: (np.logaddexp(0, -t * z), -t * np.exp(-np.logaddexp(0, t * z))),
         "hinge": lambda: (short, -t * (short > 0)),
         "squared hinge": lambda: (short**2, -2 * t * short),
+        "perceptron": lambda: (np.maximum(0, -t * z), -t * (t * z < 0)),
+        "modified huber": lambda: (
+            np.where(t * z < -1, -4 * t * z, short**2),
+            np.where(t * z < -1, -4 * t, -2 * t * short),
+        ),
         "squared": lambda: (off**2 / 2, off),
         "epsilon insensitive": lambda: (tube, np.sign(off) * far),
         "squared epsilon insensitive": lambda: (tube**2, 2 * np.sign(off) * tube),
@@ -110,18 +127,37 @@ def duality_gap(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Prob
         return
     stated, tol = np.asarray(claim.witness["objective"], dtype=float), float(claim.bound)
     for number, (problem, coef, b) in enumerate(posed(case, model, claim)):
-        own = problem.value(coef, b)
-        if not abs(own - stated[number]) <= LONG(SAME) * abs(own) + TINY:
+        own, room = problem.value(coef, b), hidden(problem, coef, b)
+        if not abs(own - stated[number]) <= LONG(SAME) * abs(own) + TINY + room:
             yield (
                 "duality_gap: the stated objective is not that of the weights",
                 f"{stated[number]:.9g} and {float(own):.9g}",
             )
         better = least(problem)
-        if better < own * (1 - 1.01 * tol - LONG(1e-9)) - TINY:
+        if better < own * (1 - 1.01 * tol - LONG(1e-9)) - TINY - room:
             yield (
                 "duality_gap: there are better weights",
                 f"{float(own):.9g}, another point has {float(better):.9g}, tol {tol:g}",
             )
+
+
+def rounding(problem: Posed, w: np.ndarray, b: np.ndarray) -> LONG:
+    """What the rounding of scores hides of any loss of one number."""
+    of_scores = np.abs(problem.X).astype(LONG) @ np.abs(w[0]) + abs(b[0])
+    off = (np.abs(problem.t) + of_scores) * (w.shape[1] + 5) * LONG(2.0**-53)
+    z = problem.X.astype(LONG) @ w[0] + b[0]
+    u = np.abs(losses(problem.loss, z[:, None], problem.t, problem.delta)[1][:, 0])
+    return (problem.c * ((1 + u) * off + 2 * off**2)).sum()
+
+
+def hidden(problem: Posed, w: np.ndarray, b: np.ndarray) -> LONG:
+    """What the rounding of errors hides of straight losses of numbers, but no more than some roundings of the target, as their statements say."""
+    if problem.loss not in STRAIGHT[2:]:
+        return LONG(0)
+    size, terms = np.abs(problem.t), (w.shape[1] + 4) * LONG(2.0**-53)
+    off = size + np.abs(problem.X).astype(LONG) @ np.abs(w[0]) + abs(b[0])
+    about = size + abs(problem.c @ problem.t) / problem.c.sum()
+    return (problem.c * np.minimum(off, METS * about)).sum() * terms
 
 
 def boxed_gap(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
@@ -139,15 +175,41 @@ def boxed_gap(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Proble
             )
 
 
-def least(problem: Posed) -> LONG:
-    """The lowest value that the solver for the problem's kind comes to."""
-    with np.errstate(all="ignore"):
-        found = [_program(problem)] if problem.loss == "hinge" and problem.l2 == 0 else []
-        found += (
-            [_by_pairs(problem)]
-            if problem.loss == "hinge" and problem.l2 > 0 == problem.l1 and problem.bias == 0 and problem.fitted
-            else []
+def stochastic_risk(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
+    """The stated sums of losses and penalty are those of the weights, and no point is lower than what the stated share leaves."""
+    claim = claims["stochastic_risk"]
+    w = claim.witness
+    weights = np.ones(len(case.table.y)) if case.table.w is None else case.table.w
+    n = float((weights * (1.0 if w["classes"] is None else _factors(case, model, claim))).sum())
+    l1, l2 = (n * float(v) for v in w["strengths"])
+    same = {**w, "loss": CALLED.get(w["loss"], w["loss"]), "delta": w["epsilon"], "per_weight": False}
+    whole = replace(claim, witness={**same, "strengths": [l1, l2, 0.0]})
+    worst = LONG(0)
+    for number, (problem, coef, b) in enumerate(posed(case, model, whole)):
+        own, stated = problem.value(coef, b), float(w["objective"][number])
+        if not abs(own - stated) <= LONG(SAME) * abs(own) + TINY + rounding(problem, coef, b):
+            yield "stochastic_risk: the stated sum is not that of the weights", f"{stated:.9g} and {float(own):.9g}"
+        if own > 0:
+            worst = max(worst, 1 - least(problem) / own)
+    if not worst <= LONG(float(claim.value)) * (1 + LONG(1e-9)) + LONG(1e-9):
+        yield (
+            "stochastic_risk: the weights are farther above the least",
+            f"a share of {float(claim.value):.9g} is stated, a point shows {float(worst):.9g}",
         )
+    if not claim.value <= 1:
+        yield "stochastic_risk: more than all that there is", f"{claim.value:.9g}"
+
+
+def _factors(case: Case, model: Any, claim: Any) -> np.ndarray:
+    return np.asarray(claim.witness["class_factor"])[np.searchsorted(model.classes_, case.table.y)]
+
+
+def least(problem: Posed) -> LONG:
+    """The lowest value that the solvers for the problem's kind come to."""
+    with np.errstate(all="ignore"):
+        found = [_program(problem)] if problem.loss in STRAIGHT and problem.l2 == problem.bias == 0 else []
+        pairs = problem.loss in ("hinge", "epsilon insensitive") and problem.l2 > 0 == problem.l1
+        found += [_by_pairs(problem)] if pairs else []
         found += [_by_gradients(problem)]
     return min((value for value in found if np.isfinite(value)), default=LONG(np.inf))
 
@@ -193,23 +255,52 @@ def _by_gradients(problem: Posed) -> LONG:
 
 
 def _by_pairs(problem: Posed) -> LONG:
-    """Of a hinge and ½ l2|w|²: l2 times the SVM's objective with the bound c / l2."""
-    A = problem.X.astype(LONG)
-    A = A - A.mean(axis=0)
-    found = bracket(A @ A.T, problem.t.astype(LONG), problem.c / LONG(problem.l2), -np.ones(len(A), LONG))
-    return found.high * LONG(problem.l2)
+    """Of a hinge or a tube and ½ l2|w|²: the multipliers of an SVM with the bound c / l2, and the weights that they are.
+
+    They balance where the intercept is free; else two rows without a bound, at zero, balance them.
+    """
+    free, l2 = problem.fitted and problem.bias == 0, LONG(problem.l2)
+    A, t = problem.X.astype(LONG), problem.t.astype(LONG)
+    A = A - A.mean(axis=0) if free else A
+    sides, p = (t, -np.ones(len(A), LONG))
+    if problem.loss != "hinge":
+        A, sides = np.tile(A, (2, 1)), np.repeat([LONG(1), LONG(-1)], len(t))
+        p = np.concatenate([problem.delta - t, problem.delta + t])
+    U, K = np.tile(problem.c / l2, len(A) // len(t)), A @ A.T
+    K = K + l2 / LONG(problem.bias) if problem.bias else K
+    if not free:
+        K, p = np.pad(K, (0, 2)), np.pad(p, (0, 2))
+        sides, U = np.append(sides, [LONG(1), LONG(-1)]), np.append(U, [LONG(np.inf)] * 2)
+    beta = (sides * multipliers(K, sides, U, p))[: len(A)]
+    w, b = A.T @ beta, beta.sum() * l2 / LONG(problem.bias) if problem.bias else LONG(0)
+    if not free:
+        return problem.value(w, b)
+    at = problem.X.astype(LONG).mean(axis=0)
+    z = A[: len(t)] @ w
+    turns = np.concatenate([t - z - problem.delta, t - z + problem.delta] if problem.loss != "hinge" else [t - z])
+    sums = [(problem.c * losses(problem.loss, (z + b)[:, None], t, problem.delta)[0]).sum() for b in turns]
+    return problem.value(w, turns[int(np.argmin(sums))] - at @ w)
 
 
 def _program(problem: Posed) -> LONG:
-    """Of a hinge and l1|w|₁, or no penalty: a linear program in w⁺, w⁻, b and the losses."""
+    """Of a loss of straight lines and l1|w|₁, or no penalty: a linear program in w⁺, w⁻, b and the losses on both sides."""
     A, mean, length = _scaled(problem)
     n, d = A.shape
     c = (problem.c / problem.c.sum()).astype(float)
     price = (problem.l1 / (length * problem.c.sum())).astype(float)
-    ts = problem.t[:, None]
-    left = np.hstack([-ts * A, ts * A, -ts * float(problem.fitted), -np.eye(n)])
-    bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * n
-    found = linprog(np.concatenate([price, price, [0.0], c]), left, -np.ones(n), bounds=bounds, method="highs")
+    t = problem.t.astype(float)
+    one, name, width = np.ones((n, 1)) * problem.fitted, problem.loss, problem.delta
+    if name in ("hinge", "perceptron"):
+        costs, left = c, np.hstack([-t[:, None] * A, t[:, None] * A, -t[:, None] * one, -np.eye(n)])
+        right = -np.full(n, float(name == "hinge"))
+    else:
+        above, below = (1 - width, width) if name == "pinball" else (1.0, 1.0)
+        room = 0.0 if name == "pinball" else width
+        both = np.hstack([A, -A, one])
+        left = np.block([[both, -np.eye(n), np.zeros((n, n))], [-both, np.zeros((n, n)), -np.eye(n)]])
+        costs, right = np.concatenate([above * c, below * c]), np.concatenate([t + room, room - t])
+    bounds = [(0, None)] * (2 * d) + [(None, None)] + [(0, None)] * len(costs)
+    found = linprog(np.concatenate([price, price, [0.0], costs]), left, right, bounds=bounds, method="highs")
     if found.x is None:
         return LONG(np.inf)
     w = (found.x[:d] - found.x[d : 2 * d]).astype(LONG) / length

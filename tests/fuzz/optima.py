@@ -10,11 +10,12 @@ from fuzz.closed_forms import baseline_shares, centroids, counts, discriminant_m
 from fuzz.deviances import deviance
 from fuzz.feature_maps import approximation, on_features
 from fuzz.forest_votes import forest_leaves, out_of_bag
+from fuzz.huber_optima import huber
 from fuzz.kernel_optima import hard_margin, svc, svr
 from fuzz.kernel_runs import kernel_counts, kernel_replay, kernel_scores
 from fuzz.least_squares_optima import least_squares
 from fuzz.left_out import constant, ridge_left_out
-from fuzz.linear_optima import boxed_gap, duality_gap
+from fuzz.linear_optima import boxed_gap, duality_gap, stochastic_risk
 from fuzz.network_tangents import network
 from fuzz.perceptron_runs import errors, replay
 from fuzz.recomputed import least_error, neighbours, root_split, soft_neighbours, tightest, tree, within
@@ -27,6 +28,8 @@ ORACLES: dict[str, Callable[[Case, Any, dict[str, Any]], Iterator[Problem]]] = {
     "duality_gap": duality_gap,
     "boxed_duality_gap": boxed_gap,
     "deviance_gap": deviance,
+    "huber_gap": huber,
+    "stochastic_risk": stochastic_risk,
     "ridge_leave_one_out": ridge_left_out,
     "constant_answer": constant,
     "kernel_svm_gap": svc,

@@ -21,6 +21,9 @@ SETTINGS = {
     "kernel-perceptron": {},
     "kernel-features": {"n_components": 6},
     "features-regressor": {"n_components": 6},
+    "sgd": {"loss": "log_loss", "alpha": 0.1},
+    "sgd-regressor": {},
+    "passive-aggressive": {},
 }
 #: of a separable table and model, all checks about which a recomputation is asked
 CHECKS = {
@@ -37,6 +40,9 @@ CHECKS = {
     ),
     "kernel-features": ("kernel_approximation",),
     "features-regressor": ("kernel_approximation",),
+    "sgd": ("stochastic_risk",),
+    "sgd-regressor": ("stochastic_risk",),
+    "passive-aggressive": ("stochastic_risk",),
 }
 #: what is learnt, and what must be said against it with another number in it
 PARTS = [
@@ -51,6 +57,9 @@ PARTS = [
     ("kernel-features", "landmarks_", "kernel_approximation"),
     ("features-regressor", "feature_coef_", "kernel_features"),
     ("features-regressor", "map_", "kernel_approximation"),
+    ("sgd", "coef_", "stochastic_risk"),
+    ("sgd-regressor", "coef_", "stochastic_risk"),
+    ("passive-aggressive", "intercept_", "stochastic_risk"),
 ]
 
 
@@ -113,6 +122,7 @@ def test_another_number_in_a_model_is_found(honest, name, part, check):
         ("mlp", "network_slopes", "measured"),
         ("kernel-features", "kernel_approximation", "largest"),
         ("kernel-features", "kernel_approximation", "trace"),
+        ("sgd", "stochastic_risk", "objective"),
     ],
 )
 def test_another_number_in_a_witness_is_found(honest, name, check, key):

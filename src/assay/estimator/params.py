@@ -487,5 +487,6 @@ class AvailableIf:
             return self.method
         if not self.condition(model):
             why = self.why if isinstance(self.why, str) else self.why(model)
-            raise AttributeError(f"{model!r} has no {self.method.__name__}: {why}.")
+            lacks = f"This {type(model).__name__!r} has no attribute {self.method.__name__!r}"
+            raise AttributeError(f"{lacks}: {why}.") from AttributeError(why)
         return MethodType(self.method, model)

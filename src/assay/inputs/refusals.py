@@ -135,8 +135,10 @@ def refuse_balanced(model: Any) -> None:
     """`partial_fit` cannot balance the classes of rows that it has not seen."""
     if model.class_weight == "balanced":
         raise ParameterError(
-            "class_weight='balanced' needs all rows at once, and partial_fit sees some: give the weights as a dict, "
-            "e.g. class_weight={0: 1.0, 1: 3.0}."
+            "class_weight 'balanced' is not supported for partial_fit. In order to use 'balanced' weights, use "
+            "compute_class_weight('balanced', classes=classes, y=y). In place of y you can use a large enough sample of the full "
+            "training set target to properly estimate the class frequency distributions. Pass the resulting weights as the "
+            "class_weight parameter."
         )
 
 

@@ -121,3 +121,12 @@ def test_votes_that_are_equal_but_for_rounding_are_certified():
 def test_an_infinite_rate_is_refused():
     with pytest.raises(assay.errors.ParameterError, match="learning_rate"):
         assay.AdaBoostClassifier(learning_rate=float("inf")).fit([[0.0], [1.0]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    "model", [assay.AdaBoostClassifier(), assay.GradientBoostingClassifier(), assay.GradientBoostingRegressor()]
+)
+def test_several_targets_are_refused_with_a_sentence(model):
+    X, Y = np.arange(20.0).reshape(10, 2), np.arange(20).reshape(10, 2) % 3
+    with pytest.raises(assay.errors.AssayError, match="y"):
+        model.fit(X, Y)

@@ -131,7 +131,7 @@ def test_partial_fit_goes_on_with_the_same_kernel_only():
         model.partial_fit(X, Y)
     with pytest.raises(DataError, match="classes must be passed"):
         KernelPerceptron().partial_fit(X, Y)
-    with pytest.raises(ParameterError, match="'balanced' needs all rows"):
+    with pytest.raises(ParameterError, match="'balanced' is not supported"):
         KernelPerceptron(class_weight="balanced").partial_fit(X, Y, classes=[0, 1, 2])
 
 

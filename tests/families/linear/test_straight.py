@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -110,3 +111,17 @@ def test_too_many_columns_are_refused_with_what_to_take():
     with pytest.raises(assay.errors.ParameterError, match="squared_epsilon_insensitive"):
         assay.LinearSVR().fit(X, np.arange(30.0))
     assert assay.LinearSVR(loss="squared_epsilon_insensitive").fit(X, np.arange(30.0)).converged_
+
+
+@pytest.mark.parametrize("big", [2.0**50, 2.0**58])
+def test_large_weights_that_cancel_do_not_excuse_what_they_lose(big):
+    x = np.random.default_rng(0).integers(-8, 9, 40).astype(float)
+    X, y = np.column_stack([x, x]), 2 * x + np.tile([0.25, -0.5, 0.125, 0.5], 10)
+    model = assay.QuantileRegressor(alpha=0.0).fit(X, y)
+    assert model.certificate_.verify(X, y).holds
+    forged = copy(model)
+    forged.coef_, forged.intercept_ = np.array([big, -big]), 0.0
+    forged.objective_, forged.gap_ = np.array([np.abs(y).sum() / 2]), np.zeros(1)
+    forged._claims = forged._own_claims()
+    verdicts = assay.QuantileRegressor.from_record(forged.to_record()).certificate_.verify(X, y)
+    assert not verdicts.holds, str(verdicts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -87,3 +89,16 @@ def test_directions_of_rows_of_any_size_are_compared():
     assert np.array_equal(cosine.rows(X * 2.0**900), cosine.rows(X))
     assert np.array_equal(cosine.rows(X * 2.0**-900), cosine.rows(X))
     assert cosine.scaled(X.min(axis=0), X.max(axis=0)) is cosine
+
+
+@pytest.mark.parametrize("norm", [0.007, 0.5, 1.5, 2.0, 3.0, 60.0])
+@pytest.mark.parametrize("distance", [0.0, 1e-200, 0.3, 7.0, 1e200])
+def test_the_greatest_reduced_distance_is_found_among_all_floats(norm, distance):
+    geometry, calls = Geometry(norm), []
+    counted = replace(geometry)
+    object.__setattr__(counted, "distances", lambda r, d: calls.append(r) or geometry.distances(r, d))
+    with np.errstate(all="ignore"):
+        r = counted.reduced(distance, 2)
+        assert geometry.distances(np.float64(r), 2) <= distance
+        assert np.isinf(r) or geometry.distances(np.nextafter(r, np.inf), 2) > distance
+    assert len(calls) < 200

@@ -93,6 +93,7 @@ class AdaBoostClassifier(TreeModel, Classifier):
         nothing="feature_ cut_ missing_left_ leaf_ sets_ nodes_ category_code_ missing_columns_ weight_ rows_ gain_",
         but="that no other tree had a greater edge",
     )
+    multi_output = False
     layout: ClassVar[Layout] = {
         **OF_CLASSES,
         **ROWS,

@@ -61,6 +61,7 @@ class BoostedTrees(TreeModel):
 
     slow_rows = 1 << 14  # so many that packed trees answer them, also where no compiler is loaded yet
     step_word = "stage"
+    multi_output = False
     coverage = COVERAGE
 
     baseline_: Floats = attribute()

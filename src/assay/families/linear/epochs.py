@@ -25,6 +25,8 @@ SPARSE_PACE = 0.01  # of the intercept where rows are sparse: it is in every row
 FIFTH, LEAST_ETA = 5.0, 1e-6
 HELD_OUT = 1 << 31  # in place of an epoch
 NO_INDEX, NO_POINTER, NONE = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int64), np.empty(0)
+EPS = float(np.finfo(np.float64).eps)
+BENDS = 2.0  # losses are curved by so much at most
 TRIED = 200  # shares of the slopes that a lower bound is tried with
 
 
@@ -75,7 +77,7 @@ class VisitState:
 
     def __init__(self, w: Floats, visits: float, mean: Floats | None, rule: StochasticRule, sparse: bool) -> None:
         d = len(w) - 1
-        self.v, self.s = np.ascontiguousarray(w[None, :-1]), np.zeros(PLACES)
+        self.v, self.s = np.array(w[None, :-1]), np.zeros(PLACES)
         self.q = np.zeros(d if rule.alpha > 0 and rule.share > 0 else 0)
         self.mean = np.zeros(0 if not rule.average else d)
         self.s[:] = [1.0, w[-1], 0.0, 0.0, visits, 0.0, rule.eta0]
@@ -213,10 +215,13 @@ def values(name: str, h: float, z: Floats, t: Floats) -> tuple[Floats, Floats]:
 
 
 class RiskSums(NamedTuple):
-    """Σcℓ; of rows whose slope is below zero and above: Σc(ℓ − uz) (2,), Σcu (2,), Σcux (2, d); and Σcℓ of those whose slope is zero."""
+    """Σcℓ; of rows whose slope is below zero and above: Σc(ℓ − uz) (2,), Σcu (2,), Σcux (2, d); Σcℓ of those whose slope is zero; and
+    what the rounding of scores hides of Σcℓ at most.
+    """
 
     loss: float
     flat: float
+    hidden: float
     parts: Floats
     slopes: Floats
     pulls: Floats
@@ -232,9 +237,13 @@ def absorb_risk(name: str, h: float, w: Floats, prepare: Any, block: Block) -> R
     sides = [np.where(side, c, 0.0) for side in (u < 0, u > 0)]
     rows = block.X
     pulls = [_back(rows, side * u) for side in sides]
+    sizes = rows.with_data(np.abs(rows.data)) if isinstance(rows, SparseMatrix) else np.abs(rows)
+    off = linear_scores(sizes, np.abs(w[None, :-1]), np.abs(w[-1:]))[:, 0] + np.abs(block.y)
+    off *= (len(w) + 3) * EPS / 2
     return RiskSums(
         float(c @ loss),
         float(np.where(u == 0, c, 0.0) @ loss),
+        float(c @ ((1.0 + np.abs(u)) * off + BENDS * off**2)),
         np.array([float(side @ (loss - u * z)) for side in sides]),
         np.array([float(side @ u) for side in sides]),
         np.stack(pulls),
@@ -249,14 +258,12 @@ def _back(X: Any, r: Floats) -> Floats:
 
 def merge_risk(a: RiskSums, b: RiskSums) -> RiskSums:
     """Both stretches of rows together."""
-    arrays = (x + y for x, y in zip(a[2:], b[2:]))
-    return RiskSums(a.loss + b.loss, a.flat + b.flat, *arrays)
+    arrays = (x + y for x, y in zip(a[3:], b[3:]))
+    return RiskSums(a.loss + b.loss, a.flat + b.flat, a.hidden + b.hidden, *arrays)
 
 
-def worth(
-    engine: Engine, rows: Rows, prepare: Any, rule: StochasticRule, w: Floats, n: float
-) -> tuple[float, float, float]:
-    """The objective Σcℓ + penalty at w, the share by which it is above its least at most, and the share of the slopes that shows it.
+def worth(engine: Engine, rows: Rows, prepare: Any, rule: StochasticRule, w: Floats, n: float) -> tuple[float, float]:
+    """The objective Σcℓ + penalty at w, and the share by which it is above its least at most.
 
     ℓ(z') ≥ ρ(ℓ + u(z' − z)) for every ρ from 0 to 1; slopes of the greater side are shrunk so that they add up to zero where b is free.
     """
@@ -270,10 +277,10 @@ def worth(
         np.minimum(1.0, np.divide(sizes[::-1], sizes, out=np.ones(2), where=sizes > 0)) if rule.fitted else np.ones(2)
     )
     part, pull = found.flat + float(even @ found.parts), even @ found.pulls
-    best, share = 0.0, 0.0
+    best = 0.0
     if rule.alpha > 0:
         for tau in np.linspace(1.0 / TRIED, 1.0, TRIED) * penalty.shrink(np.append(pull, 0.0)):
             bound = tau * part - penalty.conjugate(np.append(tau * pull, 0.0))
-            best, share = (bound, float(tau)) if bound > best else (best, share)
-    gap = (value - best) / value if value > 0 else 0.0
-    return value, float(gap), share
+            best = max(best, float(bound))
+    gap = min(1.0, (value - best + found.hidden) / value) if value > 0 else 0.0
+    return value, float(gap)

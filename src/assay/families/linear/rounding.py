@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from assay.engines import Block
-from assay.families.linear.problem import DIFFERENCES, PosedProblem, about_centre, about_zero, terms_of_scores
+from assay.families.linear.problem import DIFFERENCES, MET, PosedProblem, about_centre, about_zero, terms_of_scores
 from assay.numerics import Floats
 from assay.risk.custom_surrogate import CustomSurrogate
 from assay.risk.terms import MARGIN, PINBALL, SQUARED_TUBE, TUBE, Surrogate, sides_of
@@ -35,6 +35,8 @@ CURVATURES = {
     "huber": 1.0,
     "squared hinge": 2.0,
     SQUARED_TUBE.name: 2.0,
+    TUBE.name: 0.0,
+    PINBALL.name: 0.0,
 }  # at most
 APART = 8.0  # times the root of the sum of their squares: so far the roundings of many rows add up at most
 HINGES = ("hinge", "squared hinge")  # losses that end at a margin
@@ -162,14 +164,15 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
     if not at.gap <= tol and (isinstance(problem, SoftmaxProblem) or problem.loss.name not in STRAIGHT):
         return at
     there = about_centre(w, problem.centre)
-    if isinstance(problem, Problem) and problem.loss.name in STRAIGHT:
-        return at if at.gap <= tol else _but_for_rounding(problem, at, there)
     errors = there
     if isinstance(problem, Problem) and _shifts(problem):  # as the checker adds up z − t
         errors = about_centre(w, problem.centre, problem.reach.target)
     hidden = _hidden_slopes(problem, errors, at.objective, tol, rows) + _beyond_l1(
         problem, errors, at.objective, tol, rows
     )
+    if isinstance(problem, Problem) and problem.loss.name in STRAIGHT:
+        at = at._replace(gap=at.gap + hidden) if hidden > SLIGHT * tol else at
+        return at if at.gap <= tol else _but_for_rounding(problem, at, there)
     at = at._replace(gap=at.gap + hidden)
     if isinstance(problem, SoftmaxProblem):
         return _softmax_in_full(problem, at, there)
@@ -185,11 +188,12 @@ def with_rounding(posed: PosedProblem, at: Iterate, w: Floats, tol: float, rows:
 
 def _but_for_rounding(problem: Problem, at: Iterate, w: Floats) -> Iterate:
     """The answer with a gap that lets pass what the rounding of errors may add to a sum of straight losses: of a perfect fit that is all of it."""
-    lost = problem.fold(partial(_rounding_of_errors, w, problem.centre), float.__add__)
+    lost = problem.fold(partial(_rounding_of_errors, w, problem.centre, abs(problem.reach.target)), float.__add__)
     return at._replace(gap=max(0.0, at.gap - lost / at.objective) if np.isfinite(at.gap) else at.gap)
 
 
-def _rounding_of_errors(w: Floats, centre: Floats, block: Block) -> float:
+def _rounding_of_errors(w: Floats, centre: Floats, target: float, block: Block) -> float:
+    """Of scores, but no more than some roundings of the target: what weights lose that are large and cancel is their loss."""
     assert block.y is not None
     room = (
         (len(w) + 3)
@@ -197,6 +201,7 @@ def _rounding_of_errors(w: Floats, centre: Floats, block: Block) -> float:
         / 2
         * (np.abs(block.y) + np.abs(rows_from(block.X, centre)) @ np.abs(w[:-1]) + abs(float(w[-1])))
     )
+    room = np.minimum(room, 0.5 * MET * (len(w) + 2) * EPS * (np.abs(block.y) + target))
     return float(room.sum() if block.w is None else block.w @ room)
 
 
@@ -210,19 +215,22 @@ def _hidden_slopes(problem: Problem | SoftmaxProblem, w: Floats, value: float, t
     """The share that the rounding of slopes Σ c u x takes from a bound with its square over 2 l2, where that is more than is let pass.
 
     Each row's multiplier of losses whose slope is at most 1 has a last digit of its own, of n / rows; together they are no more than twice the
-    objective (|u| ≤ ℓ; of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), and each has the last digit of its score.
+    objective (|u| ≤ ℓ; of a hinge the lower bound is Σα less the penalty). Those of z − t are together no more than √(2nF), of its square beyond a tube 2√(nF), and each
+    has the last digit of its score, times the curvature.
     """
     l2 = float(np.max(problem.penalty.l2[:-1], initial=0.0))
-    bounded = isinstance(problem, SoftmaxProblem) or problem.loss.name in BOUNDED
-    difference = not isinstance(problem, SoftmaxProblem) and problem.loss.name in DIFFERENCES
+    name = "softmax" if isinstance(problem, SoftmaxProblem) else problem.loss.name
+    bounded = name in ("softmax", *BOUNDED, *STRAIGHT)
+    difference = name in (*DIFFERENCES, SQUARED_TUBE.name)
     if not (l2 > 0 and (bounded or difference) and value > 0 and np.isfinite(w).all()):
         return 0.0
     n = float(np.sum(problem.reach.weights))
     with np.errstate(over="ignore"):
         together = n / np.sqrt(max(rows, 1))
-        off = EPS * min(together, 2 * value)
+        off = EPS * (together if name in STRAIGHT else min(together, 2 * value))
         if difference:
-            off = EPS * np.sqrt(2 * n * value) + together * float(_room(w, problem.scale[:-1]))
+            bend = CURVATURES[name]
+            off = EPS * np.sqrt(2 * bend * n * value) + bend * together * float(_room(w, problem.scale[:-1]))
         lost = float(np.sum((off * problem.scale[:-1] / np.sqrt(2 * l2)) ** 2)) / value
     return lost if lost > SEEN * tol else 0.0
 
@@ -238,7 +246,7 @@ def _beyond_l1(problem: Problem | SoftmaxProblem, w: Floats, value: float, tol: 
     if not (held.any() and value > 0 and name in CURVATURES and np.isfinite(w).all()):
         return 0.0
     n = float(np.sum(problem.reach.weights))
-    slopes = n if name in ("softmax", *BOUNDED) else 2 * np.sqrt(n * value)
+    slopes = n if name in ("softmax", *BOUNDED, *STRAIGHT) else 2 * np.sqrt(n * value)
     room = max(float(_room(each, problem.scale[:-1])) for each in np.atleast_2d(w))
     off = (
         problem.scale[:-1] * min(1.0, APART / np.sqrt(max(rows, 1))) * (4 * EPS * slopes + CURVATURES[name] * n * room)

@@ -31,6 +31,10 @@ from assay.store import Record
 
 MARGINS = ("hinge", "log_loss", "modified_huber", "squared_hinge", "perceptron")
 NUMBERS = ("squared_error", "huber", "epsilon_insensitive", "squared_epsilon_insensitive")
+#: the names of losses, with the width that those have which need one
+LOSS_FUNCTIONS: dict[str, tuple[Any, ...]] = {
+    name: (name, 0.1) if name in ("huber", *NUMBERS[2:]) else (name,) for name in (*MARGINS, *NUMBERS)
+}
 WITH_PROBABILITIES = ("log_loss", "modified_huber")
 LAYOUT: Layout = {
     "coef_": Tensor(("m", "d"), doc="the weights w of the columns: one row for two classes, else one a class"),
@@ -39,7 +43,6 @@ LAYOUT: Layout = {
     "weight_": Fact(float, low=0, doc="the total weight of the rows"),
     "objective_": Tensor(("p",), low=0, optional=True, doc="the sum of losses and penalty at the weights, of each problem; absent after partial_fit"),
     "gap_": Tensor(("p",), low=0, optional=True, doc="by which share each objective is above its least at most"),
-    "shares_": Tensor(("p",), low=0, optional=True, doc="the share of the slopes that shows each gap"),
     "standard_": Tensor(("m", "e"), optional=True, doc="where weights are averaged: the last ones (w, b), from which partial_fit goes on"),
     "average_": Tensor(("m", "e"), optional=True, doc="where weights are averaged: their mean since averaging began"),
     "n_iter_": Fact(int, low=0, doc="the epochs, of the class that took most"),
@@ -48,7 +51,7 @@ LAYOUT: Layout = {
 }  # fmt: skip
 COVERAGE = Coverage(
     proof={"stochastic_risk": "objective_"},
-    nothing="coef_ intercept_ multipliers_ weight_ gap_ shares_ standard_ average_ n_iter_ t_ converged_",
+    nothing="coef_ intercept_ multipliers_ weight_ gap_ standard_ average_ n_iter_ t_ converged_",
     but="what the weights cost on the rows is measured again, and bounded against the least there is, but not that these rows lead to these weights",
 )
 PENALTY = param("what keeps the weights small", default="l2", says={"l1": "L1", "elasticnet": "elastic net"}, check=Choice(("l2", "l1", "elasticnet"), words=(None,)))  # fmt: skip
@@ -56,7 +59,7 @@ ALPHA = param("strength of the penalty against the mean loss", default=1e-4, che
 L1_RATIO = param("penalty='elasticnet': the share of ‖w‖₁", default=0.15, check=Range(low=0, high=1, words=(None,)))
 FIT_INTERCEPT = param("fit b as well; otherwise b = 0", default=True)
 MAX_ITER = param("most epochs; a fit that ends there warns", default=1000, check=Range(int, low=1))
-TOL = param("an epoch that lowers the mean loss by less counts as none; None: all epochs are run", default=1e-3, check=Range(low=0, words=(None,)))  # fmt: skip
+TOL = param("an epoch that lowers the mean loss by less counts as none; None: all epochs are run", default=1e-3, check=Range(low=0, open_high=True, words=(None,)))  # fmt: skip
 SHUFFLE = param("visit the rows of a block in a new random order in each epoch", default=True)
 VERBOSE = param("accepted for scikit-learn's sake; it changes nothing", default=0, check=Range(int, low=0))
 EPSILON = param("width of the losses 'huber' and '…epsilon_insensitive'", default=0.1, check=Range(low=0, open_high=True))  # fmt: skip
@@ -79,6 +82,7 @@ class StochasticModel(LinearModel):
     step_word = "epoch"
     depends_on_order = True
     ends_by_itself = False
+    loss_functions: ClassVar[dict[str, tuple[Any, ...]]] = LOSS_FUNCTIONS
 
     _given: tuple[Any, Any] = attribute(default=(None, None))
     _whole: bool = attribute(default=True)
@@ -129,7 +133,7 @@ class StochasticModel(LinearModel):
 
     def _learn(self, engine: Engine, rows: Rows, afresh: bool, classes: Any) -> None:
         rule = self._rule()
-        rule = rule if self._whole else rule._replace(epochs=1, shuffle=rule.shuffle)
+        rule = rule if self._whole else rule._replace(epochs=1)
         targets = self._targets(engine, rows, afresh, classes)
         rows = rows.at_hand()
         statistics = row_statistics(engine, rows, targets, 0)
@@ -151,7 +155,7 @@ class StochasticModel(LinearModel):
         if self._whole:
             W = self._weights()
             found = [worth(engine, *prepared.of(p), rule, W[k], statistics.n) for k, p in enumerate(positives)]
-            self.objective_, self.gap_, self.shares_ = (np.array(each) for each in zip(*found))
+            self.objective_, self.gap_ = (np.array(each) for each in zip(*found))
             if not self.converged_ and rule.tol is not None:
                 warn(
                     f"{type(self).__name__}: Maximum number of iteration reached before convergence. Consider increasing max_iter to improve the fit "
@@ -159,7 +163,7 @@ class StochasticModel(LinearModel):
                     as_seen_by_sklearn(ConvergenceWarning),
                 )
         else:
-            for name in ("objective_", "gap_", "shares_"):
+            for name in ("objective_", "gap_"):
                 vars(self).pop(name, None)
         self._state_claims()
 
@@ -167,7 +171,7 @@ class StochasticModel(LinearModel):
         self, engine: Engine, prepared: TargetedRows, rule: StochasticRule, positive: int | None, w: Floats, visits: float, mean: Floats | None
     ) -> StochasticRun:  # fmt: skip
         rows, encode = prepared.of(positive)
-        state = VisitState(np.array(w), visits, mean, rule, rows.sparse)
+        state = VisitState(w, visits, mean, rule, rows.sparse)
         blocks = blocks_of(engine, rows, rule, encode)
         epoch, settled = deque(epochs(blocks, rule, state, self._score_of if rule.held_out > 0 else None), maxlen=1)[0]
         mean = state.averaged if rule.average else None
@@ -222,7 +226,7 @@ class StochasticModel(LinearModel):
         return (
             Claim(
                 name="risk",
-                statement=f"sum of {rule.loss} losses and penalty at the weights = {float(self.objective_.sum()):.10g}: {bound}, by slopes and convexity",
+                statement=f"sum of {rule.loss} losses and penalty at the weights = {float(self.objective_.sum()):.10g} (to the rounding of scores): {bound}, by slopes and convexity",
                 holds=True,
                 check="stochastic_risk",
                 value=gap,
@@ -237,7 +241,6 @@ class StochasticModel(LinearModel):
                     "epsilon": rule.epsilon,
                     "strengths": np.array([rule.alpha * rule.share, rule.alpha * (1.0 - rule.share)]),
                     "objective": self.objective_,
-                    "shares": self.shares_,
                     "fit_intercept": rule.fitted,
                 },
             ),
@@ -301,8 +304,6 @@ def rule_of(
     strength = 0.0 if penalty is None else alpha
     if schedule == "optimal" and not alpha > 0:
         raise ParameterError("alpha must be > 0 since learning_rate is 'optimal'. alpha is used to compute the optimal learning rate.")  # fmt: skip
-    if schedule in ("constant", "invscaling", "adaptive") and not eta0 > 0:
-        raise ParameterError(f"eta0 must be > 0 where learning_rate={schedule!r}: it is {eta0:g}.")
     loss = loss or str(model.loss)
     known = loss in ("hinge", "epsilon_insensitive")
     if schedule in ("pa1", "pa2") and not known:
@@ -350,7 +351,7 @@ class StochasticRegressor(StochasticModel, LinearRegressor):
     layout: ClassVar[Layout] = {
         **LAYOUT,
         "coef_": Tensor(("d",), doc="the weight w of each column"),
-        "intercept_": Tensor(("m",), doc="the constant b, one number; 0 with fit_intercept=False"),
+        "intercept_": Tensor((1,), doc="the constant b, one number; 0 with fit_intercept=False"),
     }
     intercept_: Floats  # type: ignore[assignment]
 
@@ -405,7 +406,7 @@ class SGDClassifier(StochasticClassifier):
     n_jobs: int | None = N_JOBS
     random_state: Any = RANDOM
     learning_rate: str = param("the length η of a step, visit by visit", default="optimal", check=Choice(SPEEDS))
-    eta0: float = param("the first η of 'constant', 'invscaling' and 'adaptive'; the most of 'pa1', and C of 'pa2'", default=0.01, check=Range(low=0, open_high=True))  # fmt: skip
+    eta0: float = param("the first η of 'constant', 'invscaling' and 'adaptive'; the most of 'pa1', and C of 'pa2'", default=0.01, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
     power_t: float = param(POWER, default=0.5, check=Range(low=-np.inf, open_low=True, open_high=True))
     early_stopping: bool = EARLY
     validation_fraction: float = HELD
@@ -413,8 +414,6 @@ class SGDClassifier(StochasticClassifier):
     class_weight: Any = CLASS_WEIGHT
     warm_start: bool = WARM_START
     average: Any = AVERAGE
-
-    loss_functions: ClassVar[dict[str, Any]] = dict.fromkeys((*MARGINS, *NUMBERS))
 
     @classmethod
     def search_space(cls, kind: str, features: TableTraits) -> SearchSpace | None:
@@ -481,7 +480,7 @@ class SGDRegressor(StochasticRegressor):
     epsilon: float = EPSILON
     random_state: Any = RANDOM
     learning_rate: str = param("the length η of a step, visit by visit", default="invscaling", check=Choice(SPEEDS))
-    eta0: float = param("the first η of 'constant', 'invscaling' and 'adaptive'; the most of 'pa1', and C of 'pa2'", default=0.01, check=Range(low=0, open_high=True))  # fmt: skip
+    eta0: float = param("the first η of 'constant', 'invscaling' and 'adaptive'; the most of 'pa1', and C of 'pa2'", default=0.01, check=Range(low=0, open_low=True, open_high=True))  # fmt: skip
     power_t: float = param(POWER, default=0.25, check=Range(low=-np.inf, open_low=True, open_high=True))
     early_stopping: bool = EARLY
     validation_fraction: float = HELD

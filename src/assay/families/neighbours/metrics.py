@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol
@@ -121,12 +121,35 @@ class Geometry:
             return distance * self.scale
         with np.errstate(over="ignore", under="ignore"):
             r = float(np.float64(distance * self.scale) ** self.norm)
-        step = math.inf
-        while self.distances(np.float64(np.nextafter(r, step)), columns) <= distance and r < step:
-            r = float(np.nextafter(r, step))
-        while self.distances(np.float64(r), columns) > distance:
-            r = float(np.nextafter(r, -step))
-        return r
+        return _greatest(lambda value: bool(self.distances(value, columns) <= distance), r)
+
+
+def _greatest(holds: Callable[[Any], bool], near: float) -> float:
+    """The greatest float ≥ 0 of which something holds that holds of 0, and of all below one of which it holds.
+
+    The bits of floats ≥ 0 are in their order: steps away from `near` are doubled, then what lies between is halved. Of numbers whose roots vanish
+    there are too many to go through.
+    """
+
+    def of(bits: int) -> bool:
+        return holds(np.int64(bits).view(np.float64))
+
+    low, high = 0, int(np.float64(math.inf).view(np.int64)) + 1
+    at, step = int(np.float64(near).view(np.int64)), 1
+    if of(at):
+        low = at
+        while low + step < high and of(low + step):
+            low, step = low + step, 2 * step
+        high = min(high, low + step)
+    else:
+        high = at
+        while high - step > low and not of(high - step):
+            high, step = high - step, 2 * step
+        low = max(low, high - step)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if of(middle) else (low, middle)
+    return float(np.int64(low).view(np.float64))
 
 
 def reach(X: Floats, norm: float) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ hyper-parameters and whether they answer with classes or with numbers. Growing (
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class TreeModel(Estimator):
 
     takes_missing = takes_categories = True
     takes_sparse = fills_sparse = fills_whole = True
-    multi_output = "flat"
+    multi_output: ClassVar[bool | str] = "flat"
 
     classes_ = Shown(several.shown_classes)
     target_classes_: Array = attribute()

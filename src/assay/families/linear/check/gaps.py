@@ -336,8 +336,11 @@ def _hidden(claim: Claim, rows: CheckedRows, case: Case, shape: RowMoments, valu
     """
     name, w = claim.witness["loss"], shape.weights(case.w)
     if name in STRAIGHT:
-        w = shape.weights(case.w)
-        return sum(float(c @ _rounding(sizes(X), w, np.abs(y))) for X, y, c in blocks(claim, rows, shape.origin))
+        unit = MET * (len(w) + 2) * EPS  # of targets: large weights that cancel must not excuse what they lose
+        return sum(
+            float(c @ np.minimum(_rounding(sizes(X), w, np.abs(y)), unit * (np.abs(y) + abs(shape.target))))
+            for X, y, c in blocks(claim, rows, shape.origin)
+        )
     if name not in ("hinge", "squared hinge"):
         return 0.0
     n, seen = float(shape.weight.sum()), _seen(tolerance) * value

@@ -11,10 +11,12 @@ import numpy as np
 
 from assay.certify.claim import Claim, Verdict
 from assay.certify.registry import check
-from assay.certify.rows import CheckedRows, Floats, back, times
+from assay.certify.rows import CheckedRows, Floats, back, sizes, times
 from assay.families.linear.check.terms import Strengths, blocks
 
 SAME = 1e-7
+TRIED = 200  # values of ρ
+EPS = float(np.finfo(np.float64).eps)
 
 
 def losses(name: str, h: float, z: Floats, t: Floats) -> tuple[Floats, Floats]:
@@ -43,21 +45,20 @@ def check_stochastic_risk(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     """The stated objectives are those of the weights, and no more than the stated share above the least."""
     w = claim.witness
     coef, b = np.asarray(w["coef"], dtype=np.float64), np.asarray(w["intercept"], dtype=np.float64)
-    stated, shares = (np.asarray(w[name], dtype=np.float64) for name in ("objective", "shares"))
+    stated = np.asarray(w["objective"], dtype=np.float64)
     K = 0 if w["classes"] is None else len(w["classes"])
     m = 1 if K in (0, 2) else K
-    if (
-        coef.shape != (m, rows.n_columns)
-        or not (b.shape == stated.shape == shares.shape == (m,))
-        or not np.all((shares >= 0) & (shares <= 1))
-    ):
-        raise ValueError("coefficients, objectives and shares do not fit together")
+    if coef.shape != (m, rows.n_columns) or not b.shape == stated.shape == (m,):
+        raise ValueError("coefficients and objectives do not fit together")
     if not (np.isfinite(coef).all() and np.isfinite(b).all()) or (not w["fit_intercept"] and b.any()):
         raise ValueError("the coefficients are not possible")
     worst, same = 0.0, True
     for k in range(m):
-        value, gap = _one(claim, rows, k if K > 2 else 1 if K == 2 else None, coef[k], float(b[k]), float(shares[k]))
-        worst, same = float(np.maximum(worst, gap)), same and bool(abs(value - stated[k]) <= SAME * value + 1e-300)
+        value, gap, hidden = _one(claim, rows, k if K > 2 else 1 if K == 2 else None, coef[k], float(b[k]))
+        worst, same = (
+            float(np.maximum(worst, gap)),
+            same and bool(abs(value - stated[k]) <= SAME * value + hidden + 1e-300),
+        )
     holds = bool(
         same
         and claim.bound is not None
@@ -73,18 +74,18 @@ def check_stochastic_risk(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
     )
 
 
-def _one(
-    claim: Claim, rows: CheckedRows, positive: int | None, w: Floats, b: float, share: float
-) -> tuple[float, float]:
-    """The objective of a problem, and its gap."""
+def _one(claim: Claim, rows: CheckedRows, positive: int | None, w: Floats, b: float) -> tuple[float, float, float]:
+    """The objective of a problem, its gap, and what the rounding of scores hides of it."""
     name, h = str(claim.witness["loss"]), float(claim.witness["epsilon"])
-    total = flat = n = 0.0
+    total = flat = hidden = n = 0.0
     parts, slopes, pulls = np.zeros(2), np.zeros(2), np.zeros((2, len(w)))
     for X, codes, c in blocks(claim, rows):
         t = np.asarray(codes, dtype=np.float64) if positive is None else np.where(codes == positive, 1.0, -1.0)
         z = times(X, w) + b
         loss, u = losses(name, h, z, t)
         n, total, flat = n + float(c.sum()), total + float(c @ loss), flat + float(c @ (loss * (u == 0)))
+        off = (len(w) + 4) * EPS / 2 * (times(sizes(X), np.abs(w)) + abs(b) + np.abs(t))
+        hidden += float(c @ (off + np.abs(u) * off + 2.0 * off**2))
         for side, there in enumerate((u < 0, u > 0)):
             cu = np.where(there, c * u, 0.0)
             parts[side] += float(np.where(there, c, 0.0) @ loss) - float(cu @ z)
@@ -95,11 +96,11 @@ def _one(
         raise ValueError("a penalty is not possible")
     penalty, free = Strengths(l1, l2, 0.0), bool(claim.witness["fit_intercept"])
     value = total + penalty.value(np.append(w, b))
-    sizes, even = np.abs(slopes), np.ones(2)
+    weights, even = np.abs(slopes), np.ones(2)
     if free:  # slopes of the greater side are shrunk, so that an intercept can gain nothing
-        even = np.minimum(1.0, np.divide(sizes[::-1], sizes, out=np.ones(2), where=sizes > 0))
-    g = share * (even @ pulls)
-    bound = 0.0
-    if l1 + l2 > 0 and share > 0 and (l2 > 0 or np.abs(g).max(initial=0.0) <= l1 * (1 + 1e-12)):
-        bound = max(0.0, share * (flat + float(even @ parts)) - penalty.conjugate(np.append(g, 0.0)))
-    return value, (value - bound) / value if value > 0 else 0.0
+        even = np.minimum(1.0, np.divide(weights[::-1], weights, out=np.ones(2), where=weights > 0))
+    g, part, bound = np.append(even @ pulls, 0.0), flat + float(even @ parts), 0.0
+    if l1 + l2 > 0:
+        shares = penalty.into_domain(g) * np.arange(1, TRIED + 1) / TRIED
+        bound = max(0.0, *(float(share * part - penalty.conjugate(share * g)) for share in shares))
+    return value, min(1.0, (value - bound + hidden) / value) if value > 0 else 0.0, hidden
