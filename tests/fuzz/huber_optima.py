@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 Problem = tuple[str, str]
 LONG = np.longdouble
 SAME = 1e-7
-FLOOR = 1.01e-8  # of the target's deviation, a row: what the statement leaves to the least scale
+FLOOR = 1.01e-7  # of the target's deviation, a row: what the statement leaves to the least scale
 BOX = 1e3
 
 

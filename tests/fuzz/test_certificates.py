@@ -35,6 +35,7 @@ MENDED = (
     (103, "sgd"),
     (145, "linear-svr"),
     (29, "quantile-regressor"),
+    (34, "huber"),
 )
 
 
