@@ -36,6 +36,7 @@ MENDED = (
     (145, "linear-svr"),
     (29, "quantile-regressor"),
     (34, "huber"),
+    (542, "huber"),
 )
 
 
