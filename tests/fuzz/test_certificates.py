@@ -37,6 +37,8 @@ MENDED = (
     (103, "sgd"),
     (145, "linear-svr"),
     (29, "quantile-regressor"),
+    (34, "huber"),
+    (542, "huber"),
 )
 
 

@@ -39,7 +39,7 @@ from assay.solvers.problem import Iterate, Problem, relative_gap, rows_times
 
 EPS = float(np.finfo(np.float64).eps)
 APART = 8.0  # times the root of their number: so far the roundings of many rows add up at most
-FLOOR = 1e-8  # of the target's deviation: a scale is not less
+FLOOR = 1e-7  # of the target's deviation: a scale is not less
 MOST_COLUMNS = 2000
 KEPT = 0.1  # of the scale: a step leaves so much of it
 LENT = 1e-6  # of n/σ: curvature of the scale, which has none where the errors shrink with it
@@ -105,15 +105,15 @@ class JointProblem(NamedTuple):
 
         No term is less than 2|r'| or σ', so no minimum has |b'| > F/2n (about the means) or σ' > F/n.
         """
-        free, inner = self.alpha == 0, slopes[:-1]
+        inner, sizes = slopes[:-1], self.rows.scale[:-2]
         most = value / self.n
         reach = abs(float(slopes[-1])) * (most / 2.0 + abs(float(w[-1]))) + max(0.0, -rest) * most
-        if free:
-            sizes = self.rows.scale[:-2]
-            digit = (len(w) + 3) * EPS * (self.spread + float(np.abs(w[:-1]) @ sizes)) / scale  # of an error in scales
+        digit = (len(w) + 3) * EPS * (self.spread + float(np.abs(w[:-1]) @ sizes)) / scale  # of an error in scales
+        if self.alpha == 0:
             hidden = APART * np.sqrt(self.n) * digit * len(inner)
             return pulled - reach - float(CLAIM_BOX * self.spread * (np.abs(inner) @ (1.0 / sizes) + hidden))
-        return pulled - reach - float(inner @ w[:-1]) - float((inner**2).sum()) / (4.0 * self.alpha)
+        rounded = 4.0 * self.n * digit**2 * float((sizes**2).sum())  # of slopes: what they leave where they cancel
+        return pulled - reach - float(inner @ w[:-1]) - (float((inner**2).sum()) + rounded) / (4.0 * self.alpha)
 
 
 def joint_problem(task: LinearTask, epsilon: float, alpha: float) -> JointProblem:
