@@ -235,6 +235,8 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
         {"params": {"probability": True, "tol": 1e-9}, "tolerance": 1e-3, "most": 1000},
     ],
     "svr": [{"params": {"C": 2.0, "tol": 1e-9}, "tolerance": 1e-3, "most": 3000}],
+    "nu-svc": [{"params": {"tol": 1e-7, "nu": 0.3}, "tolerance": 1e-3, "most": 600}],
+    "nu-svr": [{"params": {"tol": 1e-7}, "tolerance": 1e-3, "most": 600}],
     "kernel-ridge": [{"most": 1000}, {"params": {"kernel": "rbf", "alpha": 0.1}, "tolerance": 1e-6, "most": 1000}],
     "kernel-features": [
         {"params": {"n_components": 20}, "most": TWO_BLOCKS},

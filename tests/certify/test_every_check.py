@@ -45,6 +45,7 @@ TAMPERED = {
     "inverse_hessian": ["coef", "covariance", "intercept"],
     "kernel_approximation": ["largest", "rows", "trace"],
     "kernel_features": ["frequencies", "landmarks", "map", "offset"],
+    "kernel_nu": ["dual_coef", "nu", "upper"],
     "kernel_perceptron_bound": ["margin", "radius", "support", "vectors"],
     "kernel_perceptron_counts": ["factor", "mistakes", "support", "vectors"],
     "kernel_perceptron_errors": ["rows", "support", "vectors", "weight", "wrong"],

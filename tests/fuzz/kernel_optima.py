@@ -141,14 +141,16 @@ def svc(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     codes = np.searchsorted(model.classes_, case.table.y)[live]
     K = _matrix(case, model, live)
     U = (np.asarray(model.upper_)[codes] * w[live]).astype(LONG)
+    prices = getattr(model, "C_", None)  # of machines of nu: C is 1, and a price was found for each problem
     for number, (rows, t) in enumerate(problems_of(model, codes)):
         part, sides = K[np.ix_(rows, rows)], t.astype(LONG)
-        found = hard_bracket(part, sides) if hard else bracket(part, sides, U[rows], -np.ones(len(rows), LONG))
+        most = U if prices is None else U * LONG(prices[number])
+        found = hard_bracket(part, sides) if hard else bracket(part, sides, most[rows], -np.ones(len(rows), LONG))
         stated = float(model.dual_objective_[number]), float(model.objective_[number])
         yield from _compared("kernel_svm_gap", stated, found, float(model.tol))
         if len(model.classes_) == 2 and not hard:
             f = model.decision_function(case.table.rows)[live].astype(LONG)
-            loss = (U * np.maximum(0, 1 - t * f)).sum()
+            loss = (most * np.maximum(0, 1 - t * f)).sum()
             yield from _reached("kernel_svm_gap", loss, found, float(model.tol))
 
 
@@ -162,12 +164,13 @@ def svr(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[Problem]:
     K, y = _matrix(case, model, live), case.table.y[live].astype(LONG)
     U = (float(np.asarray(model.upper_).flat[0]) * w[live]).astype(LONG)
     t = np.concatenate([np.ones(len(y)), -np.ones(len(y))]).astype(LONG)
-    p = np.concatenate([model.epsilon - y, model.epsilon + y])
+    epsilon = LONG(getattr(model, "epsilon_", model.epsilon))  # of machines of nu: the tube that was found
+    p = np.concatenate([epsilon - y, epsilon + y])
     found = bracket(np.tile(K, (2, 2)), t, np.tile(U, 2), p)
     stated = float(np.asarray(model.dual_objective_).flat[0]), float(np.asarray(model.objective_).flat[0])
     yield from _compared("kernel_svr_gap", stated, found, float(model.tol))
     off = np.abs(y - model.predict(case.table.rows)[live].astype(LONG))
-    yield from _reached("kernel_svr_gap", (U * np.maximum(0, off - model.epsilon)).sum(), found, float(model.tol))
+    yield from _reached("kernel_svr_gap", (U * np.maximum(0, off - epsilon)).sum(), found, float(model.tol))
 
 
 def _matrix(case: Case, model: Any, live: np.ndarray) -> np.ndarray:

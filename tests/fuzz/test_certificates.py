@@ -31,6 +31,8 @@ MENDED = (
     (4101125, "logistic-regression"),
     (4072191, "logistic-regression"),
     (4014920, "features-regressor"),
+    (1022, "nu-svc"),
+    (1234, "nu-svr"),
     (38, "passive-aggressive-regressor"),
     (103, "sgd"),
     (145, "linear-svr"),

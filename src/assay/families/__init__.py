@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from assay.families.kernel.ridge.estimators import KernelRidge as KernelRidge
     from assay.families.kernel.svm.estimators import SVC as SVC
     from assay.families.kernel.svm.estimators import SVR as SVR
+    from assay.families.kernel.svm.nu import NuSVC as NuSVC
+    from assay.families.kernel.svm.nu import NuSVR as NuSVR
     from assay.families.least_squares.estimators import LinearRegression as LinearRegression
     from assay.families.least_squares.estimators import Ridge as Ridge
     from assay.families.linear.cross_validated import ElasticNetCV as ElasticNetCV
@@ -132,6 +134,8 @@ REGISTRY: dict[str, str] = {
     "radius-neighbors-regressor": "assay.families.neighbours.radius:RadiusNeighborsRegressor",
     "svc": "assay.families.kernel.svm.estimators:SVC",
     "svr": "assay.families.kernel.svm.estimators:SVR",
+    "nu-svc": "assay.families.kernel.svm.nu:NuSVC",
+    "nu-svr": "assay.families.kernel.svm.nu:NuSVR",
     "kernel-ridge": "assay.families.kernel.ridge.estimators:KernelRidge",
     "kernel-features": "assay.families.kernel.features.estimators:KernelFeaturesClassifier",
     "features-regressor": "assay.families.kernel.features.estimators:KernelFeaturesRegressor",

@@ -57,24 +57,40 @@ def is_positive(witness: dict[str, Any]) -> bool | None:
 
 def svc_claims(model: Any) -> tuple[Claim, ...]:
     """All claims of a fitted classifier."""
-    K = len(model.classes_)
+    K, prices = len(model.classes_), getattr(model, "C_", None)
     witness = {
         **_witness(model),
         "classes": plain_labels(model.classes_),
         "n_support": model.n_support_,
         "scheme": "two" if K == 2 else model.multi_class,
+        **({} if prices is None else {"scale": prices, "nu": float(model.nu)}),
     }
     claims = [_gap(model, witness, "kernel_svm_gap"), _kkt(model, witness, "kernel_svm_kkt", CLASSES)]
     if is_positive(witness) is not False:
         claims += _margin(model, witness)
-        claims += _leave_one_out(model, witness) if K == 2 else []
-    return tuple(claims)
+        claims += _leave_one_out(model, witness) if K == 2 and prices is None else []
+    return tuple(claims if prices is None else [*claims, _nu(model, witness)])
 
 
 def svr_claims(model: Any) -> tuple[Claim, ...]:
     """All claims of a fitted regressor."""
-    witness = {**_witness(model), "epsilon": float(model.epsilon)}
-    return (_gap(model, witness, "kernel_svr_gap"), _kkt(model, witness, "kernel_svr_kkt", NUMBERS))
+    tube = getattr(model, "epsilon_", None)
+    witness = {**_witness(model), "epsilon": float(model.epsilon if tube is None else tube)}
+    witness |= {} if tube is None else {"nu": float(model.nu)}
+    claims = (_gap(model, witness, "kernel_svr_gap"), _kkt(model, witness, "kernel_svr_kkt", NUMBERS))
+    return claims if tube is None else (*claims, _nu(model, witness))
+
+
+def _nu(model: Any, witness: dict[str, Any]) -> Claim:
+    nu = f"nu = {witness['nu']:g}"
+    statement = (
+        f"the multipliers add up to {nu} times their bounds, so that the gap is that of the problem with nu: at least this share of the rows' "
+        "weight has multipliers (and of the exact solution at most this share lies within the margin)"
+        if "scheme" in witness
+        else f"the multipliers add up to {nu} times their bounds, or to less where what is missing, times epsilon_, is within the gap, so that the gap "
+        "is that of the problem with nu (of whose exact solution at most this share of the rows' weight lies outside of the tube)"
+    )
+    return Claim("nu", statement, _proved(model), "kernel_nu", float(witness["nu"]), float(model.tol), witness=witness)
 
 
 def _witness(model: Any) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from assay.families.kernel.svm.solve import (
     DecisionFunctions,
     DualTask,
     MachineRows,
+    PlainRun,
     Solved,
     SolverPlan,
     SolverProgress,
@@ -212,7 +213,7 @@ class KernelMachine(Estimator):
         plan = self._plan(self._workers(engine))
         stopping = Stopping(self.max_seconds, self._problems(len(tasks)), plan.workers.workers)
         with stopping.listening():
-            solved = solve_all(tasks, plan, stopping, self._progress(len(tasks)))
+            solved = solve_all(tasks, plan, stopping, self._progress(len(tasks)), self._run())
             self._finish(kernel, given, tasks, solved, plan, stopping)
         if not self.converged_:
             if stopping.why is not None:
@@ -246,6 +247,10 @@ class KernelMachine(Estimator):
     def _plan(self, workers: Threads) -> SolverPlan:
         most = NO_LIMIT if self.max_iter == -1 else max(1, int(self.max_iter))
         return SolverPlan(self.solver, float(self.tol), most, int(self.cache_size * (1 << 20)), workers)
+
+    def _run(self) -> Any:
+        """What solves the tasks."""
+        return PlainRun()
 
     def _problems(self, tasks: int) -> int:
         """How many problems share the seconds of a fit."""
@@ -373,6 +378,15 @@ class KernelMachine(Estimator):
         """0: the gap is at most tol; 1: it is not."""
         self._check_fitted()
         return int(not self.converged_)
+
+    @property
+    def coef_(self) -> Floats:
+        """(P, d): w of each of P problems of a linear kernel."""
+        self._check_linear()
+        w: Floats = shown(self, self._linear_weights().astype(np.float64))
+        numbers: Any = w if isinstance(w, np.ndarray) else w.data  # of sparse rows a sparse matrix
+        numbers.flags.writeable = False  # they are made of the multipliers: nothing would come of writing to them
+        return w
 
     def _check_linear(self) -> None:
         if getattr(self, "_fitted_with", {"kernel": self.kernel})["kernel"] != "linear":

@@ -36,7 +36,7 @@ from assay.families.kernel.svm.solve import (
 from assay.numerics import Array, Floats, log_softmax, log_sum_exp
 
 if TYPE_CHECKING:
-    from assay.families.kernel.svm.estimators import SVC
+    from assay.families.kernel.svm.machines import ClassMachine
 
 FOLDS = 5
 LEAST, MOST = 2.0**-30, 2.0**60  # a slope, in units of one over the root mean square of what it multiplies
@@ -45,7 +45,7 @@ PIECE = 4096  # rows whose shares are taken at a time
 LEAST_ROWS = 1e-300  # a share, as far as its logarithm goes
 
 
-def calibrated(model: SVC, kernel: Kernel, given: MachineRows, plan: SolverPlan, stopping: Stopping) -> Floats:
+def calibrated(model: ClassMachine, kernel: Kernel, given: MachineRows, plan: SolverPlan, stopping: Stopping) -> Floats:
     """Slopes (two classes), or temperature and the slope of pairs, of a model whose kernel and bounds are those of all rows."""
     given_matrix = kernel.name == "precomputed"
     keys = keys_of(given.numbers.astype(np.uint64), 0) if given_matrix else content_keys(given.X)
@@ -66,13 +66,19 @@ def calibrated(model: SVC, kernel: Kernel, given: MachineRows, plan: SolverPlan,
 
 
 def _answered(
-    model: SVC, kernel: Kernel, given: MachineRows, train: Array, test: Array, plan: SolverPlan, stopping: Stopping
+    model: ClassMachine,
+    kernel: Kernel,
+    given: MachineRows,
+    train: Array,
+    test: Array,
+    plan: SolverPlan,
+    stopping: Stopping,
 ) -> Floats:
     """Decision values of some rows by a fit on others."""
     K, ovo, given_matrix = len(model.classes_), model._one_vs_one(), kernel.name == "precomputed"
     X = given.X[np.ix_(train, train)] if given_matrix else given.X[train]
     codes, upper = given.y[train], (model.upper_[given.y] * given.weight)[train]
-    tasks = class_tasks(kernel, X, codes, upper, K, ovo)
+    tasks = model._priced(class_tasks(kernel, X, codes, upper, K, ovo))
     solved = solve_all(tasks, plan, stopping)
     D = coefficients(tasks, solved, codes, K, ovo)
     order = np.argsort(codes, kind="stable")
@@ -83,7 +89,7 @@ def _answered(
     return machine.values(given.X[np.ix_(test, train)] if given_matrix else given.X[test])
 
 
-def loss_on_rows(model: SVC, given: MachineRows) -> float:
+def loss_on_rows(model: ClassMachine, given: MachineRows) -> float:
     """The mean of −log p(y | x) over the rows of the fit, which a checker can find again; p counts as LEAST at least."""
     X = given.X
     if model.kernel == "precomputed" and len(X) < given.total:
@@ -95,7 +101,7 @@ def loss_on_rows(model: SVC, given: MachineRows) -> float:
     return float(-np.average(np.log(np.maximum(np.concatenate(own), LEAST_ROWS)), weights=given.w))
 
 
-def probability_claim(model: SVC, witness: dict[str, Any]) -> Claim:
+def probability_claim(model: ClassMachine, witness: dict[str, Any]) -> Claim:
     """What is claimed of the shares, with the gap: decision values that rounding hides are not found again; `witness` is that of these values."""
     return Claim(
         name="probabilities",

@@ -192,7 +192,8 @@ class Smo:
         A = self.active
         free = np.flatnonzero((A.u > A.low) & (A.u < A.high))
         bound = np.flatnonzero((A.u != 0) & ((A.u <= A.low) | (A.u >= A.high)))
-        free, bound = free if len(free) else np.arange(len(A.u)), bound if len(bound) else free
+        free = free if len(free) else np.arange(len(A.u))
+        bound = bound if len(bound) else free
         of_free, of_bound = (self._float32_errors(_evenly(rows, SAMPLED // 2)) for rows in (free, bound))
         left = abs(of_bound.mean()) + CONFIDENT * of_bound.std() / math.sqrt(len(of_bound))
         return float(np.abs(of_free).mean()) * len(free) <= TRUST * gap and left * len(bound) <= TRUST_SUM * gap

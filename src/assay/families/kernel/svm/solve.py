@@ -211,14 +211,33 @@ def measured_anew(problem: DualProblem, alpha: Floats, tol: float) -> Solved:
     return Solved(alpha, b, found.primal, found.dual, gap, 0)
 
 
+class PlainRun:
+    """Solves tasks as they are."""
+
+    def states(self, number: int, task: DualTask, plan: SolverPlan, side_by_side: int = 1) -> Iterator[DualState]:
+        """The states that the solver of a task passes through."""
+        return states_of(task, plan, side_by_side)
+
+    def solved(self, task: DualTask, best: BestState, plan: SolverPlan, stopped: bool) -> Solved:
+        """What became of it; `stopped`: before its end."""
+        if not stopped:
+            refuse_inseparable(task, best, plan)
+        return best.solved(task.problem, plan.tol)
+
+
 def solve_all(
-    tasks: Sequence[DualTask], plan: SolverPlan, stopping: Stopping, progress: SolverProgress | None = None
+    tasks: Sequence[DualTask],
+    plan: SolverPlan,
+    stopping: Stopping,
+    progress: SolverProgress | None = None,
+    run: Any = None,
 ) -> list[Solved]:
     """Every task solved, several side by side; each problem on one thread where there are many."""
+    run = run or PlainRun()
     together = min(len(tasks), plan.workers.workers)
 
     def solve(number: int) -> Solved:
-        found = _solve(tasks[number], plan, together, stopping, progress, number)
+        found = _solve(run, tasks[number], plan, together, stopping, progress, number)
         if progress is not None:
             progress.ended(number)
         return found
@@ -227,11 +246,17 @@ def solve_all(
 
 
 def _solve(
-    task: DualTask, plan: SolverPlan, together: int, stopping: Stopping, progress: SolverProgress | None, number: int
+    run: Any,
+    task: DualTask,
+    plan: SolverPlan,
+    together: int,
+    stopping: Stopping,
+    progress: SolverProgress | None,
+    number: int,
 ) -> Solved:
     until, best, stopped = stopping.begin(), BestState(), False
     try:
-        for state in states_of(task, plan, together):
+        for state in run.states(number, task, plan, together):
             best.update(state)
             if progress is not None:
                 progress.record(number, state)
@@ -242,9 +267,8 @@ def _solve(
         if not best.states:
             raise
         stopping.interrupted = stopped = True
-    if not stopped:
-        refuse_inseparable(task, best, plan)
-    return best.solved(task.problem, plan.tol)
+    found: Solved = run.solved(task, best, plan, stopped)
+    return found
 
 
 def refuse_inseparable(task: DualTask, best: BestState, plan: SolverPlan) -> None:

@@ -17,7 +17,7 @@ from assay.estimator.progress import Stopping
 from assay.estimator.steps import Measure, Step, answering, measures
 from assay.families.kernel.functions import Kernel
 from assay.families.kernel.svm.dual import DualState
-from assay.families.kernel.svm.solve import BestState, DualTask, MachineRows, Solved, refuse_inseparable, states_of
+from assay.families.kernel.svm.solve import BestState, DualTask, MachineRows, Solved
 from assay.numerics import Array, Floats
 
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any) -> Iterat
     with one_thread_blas():
         kernel, given, tasks = fresh._dual_problems(workers, rows, True, None)
     plan, number, solved = fresh._plan(workers), count(1), [_unsolved(task) for task in tasks]
+    run = fresh._run()
     for problem, task in enumerate(tasks):
         best = BestState()
-        for state in states_of(task, plan):
+        for state in run.states(problem, task, plan):
             best.update(state)
             partly = PartialMachine(copy(fresh), kernel, given, tasks, [*solved], problem)
             yield Step(
@@ -45,8 +46,7 @@ def steps_of(model: KernelMachine, X: Any, y: Any, sample_weight: Any) -> Iterat
                 (*_gap(state.gap, plan.tol), *_dual(state.dual, problem + 1, len(tasks))),
                 answering(fresh, partial(partly.parts, sparse_of(state.alpha), state.intercept)),
             )
-        refuse_inseparable(task, best, plan)
-        solved[problem] = best.solved(task.problem, plan.tol)
+        solved[problem] = run.solved(task, best, plan, False)
     fresh._finish(kernel, given, tasks, solved, plan, Stopping(None))
     learnt = {name: getattr(fresh, name) for name in fresh.layout if getattr(fresh, name, None) is not None}
     progress = _gap(float(fresh.gap_.max()), plan.tol)

@@ -22,6 +22,7 @@ from assay.families.kernel.svm.check.sums import (
     MachineSums,
     about,
     problems_of,
+    scales,
     sums_of,
     support_codes,
     support_of,
@@ -152,6 +153,34 @@ def check_tube_gap(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
 def check_tube_kkt(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
     """What is missed of complementary slackness, row by row."""
     return slackness_verdict(claim, once(tube_sums, claim, rows))
+
+
+@check("kernel_nu")
+def check_nu(claim: Claim, rows: CheckedRows, predict: Any) -> Verdict:
+    """Σ α = ν Σ U of every problem, and the gap is within the tolerance; of a tube Σ α may be less, and what is missing adds ε each to the gap."""
+    w, nu = claim.witness, float(claim.witness["nu"])
+    tolerance = float(w["tolerance"])
+    if not (0 < nu <= 1 and 0 < tolerance <= LOOSEST and claim.value == nu):
+        return Verdict(claim.name, False, f"nu = {nu:g} is not possible, or not the one stated", kind=claim.kind)
+    table, short = counted_rows(rows, w.get("classes")), 0.0
+    if "scheme" in w:
+        sums = once(sums_of, claim, rows)
+        by_class = np.asarray(w["upper"]) * np.bincount(table.y.astype(np.int64), table.w, len(w["classes"]))
+        due = np.zeros(len(sums.loss))
+        for c, amount in enumerate(by_class):
+            due[problems_of(w["scheme"], len(by_class), c, np.zeros((len(by_class), 0)), np.zeros(0))[0]] += amount
+        due *= nu * scales(w, len(due))
+        off = np.abs(sums.alpha.sum(axis=1) - due) / due
+    else:
+        sums = once(tube_sums, claim, rows)
+        due = nu * np.asarray(w["upper"], dtype=np.float64) * table.w.sum()
+        missing = due - sums.alpha.sum(axis=1)
+        off = np.maximum(-missing, 0.0) / due
+        short = float(w["epsilon"]) * np.maximum(missing, 0.0) / np.maximum(sums.primal(), LEAST)
+    worst, gap = float(np.max(off)), float((sums.gap() + short).max())
+    holds = claim.holds and worst <= FEASIBLE and gap <= SLACK * tolerance + ROUNDING
+    reason = f"the sums are off by a share of {worst:.3g} at most; the gap is {gap:.3g}"
+    return Verdict(claim.name, bool(holds), reason, nu, claim.kind)
 
 
 @check("kernel_probabilities")

@@ -321,7 +321,8 @@ def _add_class(
 ) -> None:
     c, upper, numbers, t, beta = part
     mine = np.flatnonzero(table.y == c)
-    U = np.full(len(mine), np.inf) if np.isinf(upper) else upper * table.w[mine]
+    bound = np.full(len(mine), np.inf) if np.isinf(upper) else upper * table.w[mine]
+    scale = scales(witness, len(sums.loss))
     X, Z, centre, moved, of_b = about(witness, table.X[mine], support.Z, beta, dtype)
     sides = np.concatenate([np.maximum(beta, 0.0), np.minimum(beta, 0.0)])
     parts, doubts = bounded_sums(witness, X, Z, sides, dtype, centre)
@@ -330,7 +331,7 @@ def _add_class(
     for k, p in enumerate(numbers.tolist()):
         f = parts[:, [k, k + len(numbers)]]
         doubt = doubts[:, k] + doubts[:, k + len(numbers)] + of_b[k] + eps * float(abs(b[p] + moved[k]))
-        alpha = np.zeros(len(mine))
+        alpha, U = np.zeros(len(mine)), bound * scale[p]
         alpha[place] = t[k] * beta[k, own]
         if np.any(alpha < 0) or np.any(alpha > (1.0 + FEASIBLE) * U):
             raise ValueError("a multiplier lies outside its bounds")
@@ -351,6 +352,14 @@ def _add_class(
         rises, falls = (high, low) if t[k] > 0 else (low, high)
         add_slopes(sums, p, t[k] - z, rises, falls)
         add_side(sums, p, int(t[k] < 0), beta[k, own], f[place], float(alpha.sum()))
+
+
+def scales(witness: dict[str, Any], problems: int) -> Floats:
+    """What the bounds of each problem are multiplied by: of machines of nu the price that was found."""
+    scale = np.asarray(witness.get("scale", np.ones(problems)), dtype=np.float64)
+    if scale.shape != (problems,) or not np.all((scale > 0) & (scale < np.inf)):
+        raise ValueError("the prices of the problems are not possible")
+    return scale
 
 
 def support_codes(witness: dict[str, Any]) -> Array:
