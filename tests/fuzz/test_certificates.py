@@ -32,6 +32,7 @@ MENDED = (
     (4072191, "logistic-regression"),
     (4014920, "features-regressor"),
     (38, "passive-aggressive-regressor"),
+    (126, "passive-aggressive"),
     (103, "sgd"),
     (145, "linear-svr"),
     (29, "quantile-regressor"),
