@@ -228,7 +228,7 @@ NEEDS: dict[str, list[dict[str, Any]]] = {
             "most": 3000,
         },
     ],
-    "radius-neighbors-regressor": [{"params": {"radius": 9.0, "weights": "distance"}, "most": 3000}],
+    "radius-neighbors-regressor": [{"params": {"radius": 4.0, "weights": "distance"}, "most": 3000}],
     "svc": [
         {"params": {"tol": 1e-9}, "tolerance": 1e-3, "most": 3000},
         {"params": {"kernel": "laplacian", "multi_class": "ovr", "tol": 1e-8}, "tolerance": 1e-3, "most": 1000},

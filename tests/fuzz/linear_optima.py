@@ -189,8 +189,8 @@ def stochastic_risk(case: Case, model: Any, claims: dict[str, Any]) -> Iterator[
         own, stated = problem.value(coef, b), float(w["objective"][number])
         if not abs(own - stated) <= LONG(SAME) * abs(own) + TINY + rounding(problem, coef, b):
             yield "stochastic_risk: the stated sum is not that of the weights", f"{stated:.9g} and {float(own):.9g}"
-        if own > 0:
-            worst = max(worst, 1 - least(problem) / own)
+        if own > (room := rounding(problem, coef, b)):
+            worst = max(worst, 1 - (least(problem) + room) / own)
     if not worst <= LONG(float(claim.value)) * (1 + LONG(1e-9)) + LONG(1e-9):
         yield (
             "stochastic_risk: the weights are farther above the least",

@@ -34,6 +34,7 @@ MENDED = (
     (1022, "nu-svc"),
     (1234, "nu-svr"),
     (38, "passive-aggressive-regressor"),
+    (126, "passive-aggressive"),
     (103, "sgd"),
     (145, "linear-svr"),
     (29, "quantile-regressor"),
