@@ -56,18 +56,19 @@ def test_landmarks_that_were_drawn_otherwise_are_found_out(monkeypatch):
 @pytest.mark.parametrize("name", sorted(LOSSES))
 @pytest.mark.parametrize("t", [-1.0, 1.0])
 def test_slopes_curvatures_and_conjugates_are_those_of_the_loss(name, t):
-    loss = LOSSES[name]
-    value = loss.value(GRID, t, WIDTH)
+    loss, width = LOSSES[name], 0.3 if name == "pinball" else WIDTH
+    value = loss.value(GRID, t, width)
     assert np.all(value >= 0)
     z = np.array([-3.3, -0.7, 0.2, 0.4, 2.9])
     h = 1e-5
     if name != "hinge":  # whose slope is that of a smooth one
-        slopes = (loss.value(z + h, t, WIDTH) - loss.value(z - h, t, WIDTH)) / (2 * h)
-        np.testing.assert_allclose(loss.slope(z, t, WIDTH), slopes, atol=1e-8)
-        bends = (loss.slope(z + h, t, WIDTH) - loss.slope(z - h, t, WIDTH)) / (2 * h)
-        np.testing.assert_allclose(loss.curvature(z, t, WIDTH), bends, atol=1e-8)
-    for u in loss.into_domain(np.array([-5.0, -0.7, -0.2, 0.0, 0.3, 0.9, 4.0]), t, WIDTH):
-        np.testing.assert_allclose(loss.conjugate(u, t, WIDTH), np.max(u * GRID - value), atol=1e-5)
+        slopes = (loss.value(z + h, t, width) - loss.value(z - h, t, width)) / (2 * h)
+        np.testing.assert_allclose(loss.slope(z, t, width), slopes, atol=1e-8)
+        if loss.curvature is not None:  # else straight but for corners
+            bends = (loss.slope(z + h, t, width) - loss.slope(z - h, t, width)) / (2 * h)
+            np.testing.assert_allclose(loss.curvature(z, t, width), bends, atol=1e-8)
+    for u in loss.into_domain(np.array([-5.0, -0.7, -0.2, 0.0, 0.3, 0.9, 4.0]), t, width):
+        np.testing.assert_allclose(loss.conjugate(u, t, width), np.max(u * GRID - value), atol=1e-5)
 
 
 def test_softmax_is_the_logarithm_of_a_share():

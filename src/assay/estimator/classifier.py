@@ -59,10 +59,7 @@ class Classifier(Estimator):
             self.classes_ = given
         elif afresh:
             self.classes_ = find_classes(engine, rows)
-        if len(self.classes_) < self.least_classes:
-            raise OneClassError(
-                f"y has only one class, {self.classes_.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
-            )
+        refuse_fewer_classes(self.classes_, self.least_classes)
         return Labels.of(self.classes_)
 
     def _scores(self, X: Array) -> Floats:
@@ -188,3 +185,11 @@ def coded(both: Array) -> tuple[Array, Floats]:
 def of_each_class(F: Array) -> Floats:
     """Decision values (n, K); those of two classes, (n,), are the difference of their scores."""
     return np.column_stack([-F / 2, F / 2]) if F.ndim == 1 else F
+
+
+def refuse_fewer_classes(classes: Array, least: int = 2) -> None:
+    """Raise where the rows are of fewer classes than can be told apart."""
+    if len(classes) < least:
+        raise OneClassError(
+            f"y has only one class, {classes.tolist()[0]!r}: a classifier needs at least two classes to tell apart."
+        )

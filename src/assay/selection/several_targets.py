@@ -49,9 +49,9 @@ def compare_targets(
     What is predicted of the other targets is not known when a row is new, so none of them is a column to learn from. `budget` (seconds) is for all
     targets together; everything else is asked as of `compare`.
 
-    >>> found = compare_targets("papayas", ["taste", "colour"], models="baseline", folds=2)
-    >>> list(found), found["taste"].recommended
-    (['taste', 'colour'], None)
+    >>> found = compare_targets("papayas", ["taste", "colour"], models=["baseline", "baseline-regressor"], folds=2)
+    >>> [(target, each.task) for target, each in found.items()]
+    [('taste', 'classification'), ('colour', 'regression')]
     """
     opening = {key: asked.pop(key) for key in list(asked) if key not in signature(compare).parameters}
     source = named_source(data, **opening)

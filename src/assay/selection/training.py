@@ -9,6 +9,7 @@ from assay.assess.measure import confusion, residuals
 from assay.certify.claim import Claim
 from assay.certify.held_out import held_out_error, held_out_loss
 from assay.engines import Rows, engine_for
+from assay.estimator.classifier import refuse_fewer_classes
 from assay.estimator.estimator import Estimator
 from assay.estimator.progress import INTERRUPTED, interrupts_raised
 from assay.estimator.search_space import Categories, SearchSpace
@@ -81,6 +82,8 @@ def fit_and_measure(
     opened = engine.open(table)
     mask = held_out_rows(source, opened, split) if split["fraction"] else None
     fitted = fit_table(model, schema, encoding_spec, opened, mask, engine)
+    if hasattr(model, "classes_"):
+        refuse_fewer_classes(model.classes_)  # some models take one, but there is nothing to measure
     fit_rows, held_out = sides(opened, fitted.encoding_, mask)
     model.certify(fit_rows)
     if calibrate and hasattr(model, "classes_"):

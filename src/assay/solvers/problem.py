@@ -145,8 +145,9 @@ class Problem:
         """The lower bound of a dual point u with −Σcℓ*(u) = `part` and Σ c u (x − p, 1) = g, where F(w) = `value`."""
         free = self.penalty.free
         if free[:-1].any():
-            bound = part + self.within_box(w, g, free) - self.penalty.conjugate(g)
-            return max(bound, 0.0) if self.boxed else -np.inf
+            if not self.boxed:
+                return -np.inf
+            return max(part + self.within_box(w, g, free) - self.penalty.conjugate(g), 0.0)
         rho = self.penalty.shrink(g)
         bound = rho * part - self.penalty.conjugate(rho * g)
         if not free[-1] or g[-1] == 0:
@@ -160,8 +161,10 @@ class Problem:
 
     def within_box(self, w: Floats, g: Floats, free: Array) -> float:
         """min g·w' over the free weights in the box about w; the intercept has the unit of the target."""
-        unit = np.append(self.spread / self.scale[:-1], self.spread)
-        return float(g[free] @ w[free]) - BOX * float(np.abs(g[free]) @ unit[free])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unit = np.append(self.spread / self.scale[:-1], self.spread)
+        counts = free & (g != 0)  # a column that never varies leaves its weight open
+        return float(g[counts] @ w[counts]) - BOX * float(np.abs(g[counts]) @ unit[counts])
 
     def intercept_bound(self, w: Floats, value: float) -> Callable[[float], float]:
         """far(fall): no minimum has |b| above this, where F(w) = `value` and F can fall by `fall` at most."""

@@ -105,11 +105,12 @@ def test_huge_counts_do_not_overflow():
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_one_class_is_refused(name):
-    with pytest.raises(DataError, match="class"):
-        getattr(assay, name)().fit(X, np.zeros(6, dtype=int))
-    with pytest.raises(DataError, match="class"):
-        getattr(assay, name)().fit(X, Y, sample_weight=[1, 1, 1, 0, 0, 0])
+def test_one_class_is_the_answer_for_certain(name):
+    model = getattr(assay, name)().fit(X, np.zeros(6, dtype=int))
+    assert (model.predict_proba(X) == 1.0).all()
+    assert model.certificate_.holds
+    without = getattr(assay, name)().fit(X, Y, sample_weight=[1, 1, 1, 0, 0, 0])
+    assert (without.predict_proba(X)[:, 1] == 0.0).all()
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -223,7 +223,7 @@ class HuberRegressor(LinearRegressor):
     >>> X, y = [[0.0], [1.0], [2.0], [3.0], [4.0]], [0.1, 1.0, 1.9, 3.0, 100.0]
     >>> model = HuberRegressor().fit(X, y)
     >>> model.coef_.round(1), model.outliers_
-    (array([1.]), array([False, False, False, False,  True]))
+    (array([1.1]), array([False, False, False, False,  True]))
     """
 
     title = "Huber regression"

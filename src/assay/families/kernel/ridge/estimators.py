@@ -59,7 +59,7 @@ class KernelRidge(Regressor):
     --------
     >>> model = KernelRidge(alpha=0.1, kernel="rbf", gamma=1.0).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 4.0])
     >>> model.predict([[1.5]]).round(3).tolist()
-    [2.45]
+    [2.647]
     """
 
     title = "Kernel ridge regression"
