@@ -97,3 +97,12 @@ def test_held_out_rows_are_not_learnt_from_and_end_the_fit():
     assert model.n_iter_ < 1000
     with pytest.raises(ValueError, match="validation_fraction"):
         assay.SGDClassifier(early_stopping=True, validation_fraction=0.99).fit(X[:8], np.arange(8) % 2)
+
+
+def test_a_risk_that_overflows_is_not_the_one_stated():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    (claim,) = (c for c in assay.SGDRegressor().fit(X, y).certificate_.claims if c.check == "stochastic_risk")
+    forged = replace(claim, witness={**claim.witness, "coef": np.full((1, 3), 1e160)}, value=1.0, bound=1.0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert not Certificate((forged,)).verify(X, y).holds

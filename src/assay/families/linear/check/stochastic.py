@@ -57,7 +57,7 @@ def check_stochastic_risk(claim: Claim, rows: CheckedRows, predict: Any) -> Verd
         value, gap, hidden = _one(claim, rows, k if K > 2 else 1 if K == 2 else None, coef[k], float(b[k]))
         worst, same = (
             float(np.maximum(worst, gap)),
-            same and bool(abs(value - stated[k]) <= SAME * value + hidden + 1e-300),
+            same and bool(np.isfinite(value + hidden) and abs(value - stated[k]) <= SAME * value + hidden + 1e-300),
         )
     holds = bool(
         same
