@@ -54,6 +54,13 @@ class SessionFiles:
         return identity
 
     def _tidy(self, kind: str, most: int) -> None:
-        kept = sorted(self.folder.glob(f"{kind}-*"), key=lambda path: path.stat().st_mtime_ns)
-        for path in kept[:-most]:
+        for path in sorted(self.folder.glob(f"{kind}-*"), key=_written)[:-most]:
             path.unlink(missing_ok=True)
+
+
+def _written(path: Path) -> int:
+    """When a file was written; 0 where another process has tidied it away meanwhile."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
